@@ -14,6 +14,7 @@ import click
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec, ReplaySpec, StreamSpec
+from bridge.analytics.tables.definitions import ON_DEMAND, TABLES
 
 SPARK, DUCKDB = "spark", "duckdb"
 ENGINES: Mapping[str, str] = {
@@ -21,6 +22,8 @@ ENGINES: Mapping[str, str] = {
     DUCKDB: "bridge.analytics.engines.duckdb_views",
 }
 """Who can answer for `report` and `compare`; each needs the extra of its name."""
+KEPT_TABLES = tuple(table.name for table in (*TABLES.values(), *ON_DEMAND))
+KEEP_DAYS_MAX, SPARED_HOURS_MAX = 36_500, 87_600
 DEBUG = "bridge.analytics.debug"
 """Under this name the context knows whether Spark's own words are wanted."""
 
@@ -37,6 +40,9 @@ class StreamOptions(TypedDict):
     settled_s: int
     jars: Sequence[str]
     on_gap: str
+    upkeep_s: int
+    keep_days: Mapping[str, int]
+    spared_hours: int
 
 
 @click.group("analytics")
@@ -55,6 +61,19 @@ def parse_settings(context: click.Context, _parameter: click.Parameter, pairs: S
     return settings
 
 
+def parse_keep(_context: click.Context, _parameter: click.Parameter, pairs: Sequence[str]) -> Mapping[str, int]:
+    """Read TABLE=DAYS pairs; raise click.BadParameter for one that names no table, or no days."""
+    kept: dict[str, int] = {}
+    for pair in pairs:
+        name, _, days = pair.partition("=")
+        if name not in KEPT_TABLES:
+            raise click.BadParameter(f"{name!r} is no table; there are {', '.join(KEPT_TABLES)}")
+        if not days.isdecimal() or not 1 <= int(days) <= KEEP_DAYS_MAX:
+            raise click.BadParameter(f"{pair!r} names no days from 1 to {KEEP_DAYS_MAX}, as events=30 does")
+        kept[name] = int(days)
+    return kept
+
+
 def _note_debug(context: click.Context, _parameter: click.Parameter, is_wanted: bool) -> None:
     context.meta[DEBUG] = is_wanted
 
@@ -66,6 +85,24 @@ _debug_option = click.option(
     expose_value=False,
     callback=_note_debug,
     help="Show what Spark says; without it only what the command itself has to say.",
+)
+_keep_option = click.option(
+    "--keep",
+    "keep_days",
+    metavar="TABLE=DAYS",
+    multiple=True,
+    callback=parse_keep,
+    help=f"Days of a table that are kept, 1 to {KEEP_DAYS_MAX}; all are by default. May be repeated, as for "
+    "events=30 and daily=730.",
+)
+_spare_option = click.option(
+    "--spare-hours",
+    "spared_hours",
+    type=click.IntRange(1, SPARED_HOURS_MAX),
+    default=168,
+    show_default=True,
+    help="Hours for which files stay that have left a table: for readers that still need them, and for Delta's time "
+    "travel.",
 )
 _master_option = click.option(
     "--master", metavar="URL", help="Spark master; local[*] by default, and under spark-submit what that says."
@@ -122,6 +159,15 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
     show_default=True,
     help="What to do where --topic no longer holds what comes next: end, or go on and list it in the table `gaps`.",
 )
+@click.option(
+    "--upkeep-s",
+    type=click.IntRange(60),
+    default=3_600,
+    show_default=True,
+    help="Seconds between two upkeeps of the tables; there is one at the end, too (`analytics upkeep --help`).",
+)
+@_keep_option
+@_spare_option
 @_master_option
 @_debug_option
 @_setting_option
@@ -134,6 +180,18 @@ def stream(*, master: str | None, settings: Mapping[str, str], **options: Unpack
     if named not in {(True, True, False), (False, False, True)}:
         raise click.UsageError("name either --bootstrap and --topic, or --events")
     call("bridge.analytics.job_stream", StreamSpec(**options), master, settings)
+
+
+@analytics.command("upkeep")
+@_out_option
+@_keep_option
+@_spare_option
+def upkeep(*, out: str, keep_days: Mapping[str, int], spared_hours: int) -> None:
+    """Remove days that are over from the tables, make few large files of many small ones, remove files nobody needs.
+
+    A stream does it by itself; it needs no Spark.
+    """
+    call("bridge.analytics.job_upkeep", out, keep_days, spared_hours)
 
 
 @analytics.command("report")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,10 +20,12 @@ from bridge.analytics.intake.delivery import Delivery, log_files, named
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.definitions import EVENTS, REJECTED, TABLES
+from bridge.analytics.tables.definitions import EVENTS, GAPS, REJECTED, TABLES
 from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
 from bridge.analytics.tables.ownership import owned
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.publishing import pinned, publish
+from bridge.analytics.tables.store import EVER, NEXT, Store
+from bridge.analytics.tables.takeover import is_old, take_over
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
@@ -54,7 +55,7 @@ def run(events: str, out: str, settings: SessionSettings) -> Outcome:
                 f"EB-ANALYTICS-004: a stream writes the tables in {out}, and a run would begin them anew; "
                 "name another --out, or remove that directory first"
             )
-        store.settle()
+        bring_up(store)
         with bar(spark.sparkContext, STEP_COUNT) as shown:
             make_tables(store, event_lines(spark, events), shown.say, shown.share)
         return outcome(store)
@@ -74,18 +75,18 @@ def told(found: Outcome, out: str) -> list[str]:
 
 
 def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_watches) -> None:
-    """Every table from these lines; they take the place of what there was when all of them stand."""
+    """Every table from these lines; readers find what there was until all of them stand."""
     say(EVENTS.name)
-    fresh = store.beside()
-    Intake(fresh, {}, Makers(share)).take(log, FIRST_BATCH)
-    derive(fresh, FIRST_BATCH, say)
-    store.take_over(TABLES.values())
+    Intake(store, {}, Makers(share), is_anew=True).take(log, FIRST_BATCH)
+    store.replace(GAPS, store.read_files(GAPS, ()))
+    derive(store, FIRST_BATCH, say)
+    publish(store)
 
 
-def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None) -> None:
-    """Every derived table from the events up to a batch; of an extent only."""
+def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None, since: str = EVER) -> None:
+    """Every derived table from the events up to a batch; of an extent only, and no day before `since`."""
     with ThreadPoolExecutor(JOBS_AT_ONCE) as pool:
-        for stage in Derivation(store, last_batch, extent).stages():
+        for stage in Derivation(store, last_batch, extent, since).stages():
             tuple(pool.map(partial(_do, say), stage.items()))
 
 
@@ -140,12 +141,20 @@ def open_store(spark: SparkSession, out: str) -> Store:
 
 
 def open_tables(spark: SparkSession, out: str) -> Store:
-    """The store for who reads it: what somebody who died was putting in place comes there first."""
+    """The store for who reads it: versions of its tables that belong together."""
     store = open_store(spark, out)
-    if store.is_unsettled():
-        with suppress(AnalyticsError), owned(out):
-            store.settle()
-    return store
+    if is_old(store):
+        with owned(out):
+            bring_up(store)
+    return pinned(store)
+
+
+def bring_up(store: Store) -> None:
+    """Take over tables of a version before Delta, remove what somebody who died left beside; only for who owns them."""
+    store.clear_folder(NEXT)
+    if is_old(store):
+        click.echo("taking over tables of an earlier version", err=True)
+        take_over(store)
 
 
 def _unwritable(path: str, why: str) -> str:

@@ -26,16 +26,29 @@ from bridge.analytics.intake.sources import (
     connector_jars,
     require_reachable,
 )
-from bridge.analytics.job_run import STEP_COUNT, derive, open_store, outcome, require_input, require_output, told
+from bridge.analytics.job_run import (
+    STEP_COUNT,
+    bring_up,
+    derive,
+    open_store,
+    outcome,
+    require_input,
+    require_output,
+    told,
+)
+from bridge.analytics.job_upkeep import UpkeepSchedule
 from bridge.analytics.spark.failures import cause_of
 from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.batch_history import NOTHING_YET, History
+from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import EVENTS
-from bridge.analytics.tables.kept_history import forget, keep, kept
+from bridge.analytics.tables.kept_history import keep, kept
 from bridge.analytics.tables.ownership import owned
+from bridge.analytics.tables.publishing import published
 from bridge.analytics.tables.store import CHECKPOINT, Store
+from bridge.analytics.tables.table_log import NOTHING_YET
+from bridge.analytics.tables.upkeep import Upkeep, first_live_day
 
 INBOX = "_inbox"
 NOTE = "note"
@@ -72,10 +85,7 @@ class Stream:
     def take(self, delivery: Delivery, batch: int) -> None:
         """One micro-batch."""
         if self._intake is None:
-            self._intake = intake_after(self._store, batch)
-            if batch <= kept(self._store).last_batch:
-                # Spark had not noted it as done: what it brings now need not be what the tables were made from.
-                forget(self._store)
+            self._intake = intake_after(self._store)
         self._intake.take(delivery, batch)
         self.last_batch = batch
 
@@ -87,7 +97,8 @@ class Stream:
     def _take_noted(self, source: Source, rows: DataFrame, batch: int) -> None:
         """Spark hands on the text of what is raised here, not what it was."""
         try:
-            if isinstance(source, TopicSource) and source.goes_on_at_gaps:
+            is_new = batch > self._store.log(EVENTS).done()
+            if is_new and isinstance(source, TopicSource) and source.goes_on_at_gaps:
                 # Read once: retention may remove more before a second time, and nobody would note that.
                 rows = rows.persist(StorageLevel.DISK_ONLY)
                 tell_gaps(note_gaps(self._store, rows, batch))
@@ -105,11 +116,10 @@ class Stream:
         history = kept(self._store) if self._history is None else self._history
         extent = history.advance(last_batch)
         self._history = history
-        if extent is not None and not extent.boots:
+        if extent is not None and not extent.chunks:
             return
-        forget(self._store)
         with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as shown:
-            derive(self._store, last_batch, shown.say, extent)
+            derive(self._store, last_batch, shown.say, extent, first_live_day(published(self._store)))
         keep(self._store, history)
 
 
@@ -124,14 +134,14 @@ def drain(store: Store, source: Source) -> None:
     finally:
         query.stop()
         stream.close()
-    stream.refresh(store.last_batch(EVENTS))
+    stream.refresh(store.log(EVENTS).done())
 
 
 def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
     """Take what comes until somebody interrupts; it comes into the tables every `refresh_s` seconds, and at the end."""
     stream = Stream(store)
     # A process before this one may have died between a batch and its tables, and nothing more need come.
-    done = store.last_done()
+    done = store.log(EVENTS).done()
     refreshed, waited_s = min(kept(store).last_batch, done), 0
     query = stream.start(source, is_once=False)
     try:
@@ -176,14 +186,27 @@ def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) ->
     with owned(wanted.out):
         spark = open_session(SessionSettings(master=master, settings={**connector_jars(wanted.jars), **settings}))
         store = open_store(spark, wanted.out)
-        store.settle()
+        bring_up(store)
+        require_own(store)
         source, tend = source_of(wanted)
+        upkeep = UpkeepSchedule(wanted.out, upkeep_of(wanted), wanted.upkeep_s // FEED_S)
+
+        def tend_both() -> None:
+            tend()
+            upkeep.turn()
+
         if wanted.is_once:
             drain(store, source)
         else:
-            follow(store, source, wanted.refresh_s, tend)
+            follow(store, source, wanted.refresh_s, tend_both)
+        upkeep.do()
         for line in told(outcome(store), wanted.out):
             click.echo(line)
+
+
+def upkeep_of(wanted: StreamSpec) -> Upkeep:
+    """What is done for the tables of a stream from time to time."""
+    return Upkeep(keep_days=wanted.keep_days, spared_hours=wanted.spared_hours)
 
 
 def require_source(wanted: StreamSpec) -> None:
@@ -197,6 +220,17 @@ def require_source(wanted: StreamSpec) -> None:
         raise AnalyticsError(
             "EB-ANALYTICS-008: a stream from files needs --events and --out on this machine; "
             "use `analytics run` for files elsewhere, or stream from the topic"
+        )
+
+
+def require_own(store: Store) -> None:
+    """Raise AnalyticsError if the tables are not those of the stream that goes on here: what they hold would be taken
+    for what this one has taken.
+    """
+    if store.log(EVENTS).version is not None and not store.has_stream():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-034: the tables in {store.root} are of a run, or of a stream whose folder {CHECKPOINT} is "
+            "gone; name another --out, or remove that directory first"
         )
 
 

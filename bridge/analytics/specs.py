@@ -1,7 +1,7 @@
 """What the command line asks a job for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,9 @@ class StreamSpec:
     batch_files: int = 16
     jars: Sequence[str] = ()
     on_gap: str = "fail"
+    upkeep_s: int = 3_600
+    spared_hours: int = 168
+    keep_days: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

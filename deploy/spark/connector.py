@@ -21,7 +21,7 @@ NEXT_BEST = (
     f"{SPARK}:spark-sql-kafka-0-10_2.13:4.2.0",
     f"{SPARK}:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
 )
-"""For a Spark whose own connector is not published: these two ran on PySpark 4.3.0."""
+"""For a Spark whose own connector is not published as a whole: these two ran on PySpark 4.2.0 and 4.3.0."""
 BESIDE = ("org.apache.kafka:kafka-clients:3.9.2", "org.apache.commons:commons-pool2:2.13.1")
 
 

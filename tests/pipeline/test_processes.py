@@ -17,7 +17,8 @@ from confluent_kafka.cimpl import NewPartitions
 from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
-from bridge.analytics.tables.definitions import GAPS
+from bridge.analytics.tables.definitions import EVENTS, GAPS
+from bridge.analytics.tables.publishing import pinned
 from bridge.analytics.tables.store import Store
 from deploy.spark.connector import fetch
 from tests.support.fleet_files import write_log
@@ -95,14 +96,15 @@ def test_killed_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path,
 
 @pytest.mark.timeout(900)
 def test_killed_run_leaves_the_earlier_tables(tmp_path: Path, events: Path, expected: Store) -> None:
-    """kill -9 while new ones are made beside them, and nobody else may write there meanwhile."""
-    earlier, out = contents(expected), Path(expected.root)
+    """kill -9 while new ones are made, and nobody else may write there meanwhile."""
+    earlier, out, version = contents(expected), Path(expected.root), expected.log(EVENTS).version or 0
     write_log(events, FleetPlan(groups=3, rebalances=4), files=3)
     options = ("run", "--events", str(events), "--out", str(out), *SMALL)
     with running(*options) as process:
-        _await(out / "_next" / "anew" / "events", process)
+        _await(out / "_writer", process)
         assert f"EB-ANALYTICS-014: process {process.pid} writes the tables in {out}" in refuse(*options)
-    assert contents(expected) == earlier
+        _await(out / "events" / "_delta_log" / f"{version + 1:020}.json", process)
+    assert contents(pinned(expected)) == earlier != contents(expected)
 
 
 @pytest.mark.timeout(900)

@@ -18,7 +18,8 @@ from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import Table
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.store import MADE, Staged, Store
+from bridge.analytics.tables.table_log import DataFile
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.table_truth import contents
@@ -37,21 +38,24 @@ class MortalStore(Store):
 
     lives: list[int] = field(default_factory=list)
 
-    def append(self, table: Table, rows: DataFrame) -> None:
+    def stage(self, table: Table, rows: DataFrame, area: str = MADE) -> list[Staged]:
         """An effect."""
+        staged = Store.stage(self, table, rows, area)
         self._live()
-        Store.append(self, table, rows)
-        self._live()
+        return staged
 
-    def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
+    def commit(
+        self,
+        table: Table,
+        staged: Iterable[Staged],
+        removed: Iterable[DataFile] = (),
+        *,
+        done: int | None = None,
+        note: str | None = None,
+    ) -> None:
         """An effect."""
         self._live()
-        Store.adopt(self, table, batch, days)
-        self._live()
-
-    def clear_batch(self, table: Table, batch: int) -> None:
-        """An effect."""
-        Store.clear_batch(self, table, batch)
+        Store.commit(self, table, staged, removed, done=done, note=note)
         self._live()
 
     def _live(self) -> None:
@@ -92,7 +96,7 @@ def test_stream_killed_ten_times_gives_the_tables_of_a_run(
     root = str(tmp_path / "stream")
     source = FolderSource(folder=str(events), batch_files=1)
     for _ in range(KILLS):
-        stream = Stream(MortalStore(spark, root, [draw.randrange(1, 9)]))
+        stream = Stream(MortalStore(spark, root, lives=[draw.randrange(1, 5)]))
         query = stream.start(source, is_once=True)
         with pytest.raises(StreamingQueryException, match="Killed"):
             query.awaitTermination()
@@ -107,9 +111,9 @@ def test_stream_that_is_started_again_makes_what_is_new(
     """Not everything once more, and nothing where nothing is new; a run over the same directory is refused."""
     asked: list[bool] = []
 
-    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None) -> None:
+    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None, since: str) -> None:
         asked.append(extent is None)
-        derive(store, last_batch, say, extent)
+        derive(store, last_batch, say, extent, since)
 
     monkeypatch.setattr(job_stream, "derive", noted)
     store, source = Store(spark, str(tmp_path / "stream")), FolderSource(folder=str(events), batch_files=3)

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import duckdb
 
-from bridge.analytics.engines.table_files import settled_files
 from bridge.analytics.engines.views import VIEWS, QuestionRefused, Row, Views
 from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.tables.current_files import current_files
 from bridge.analytics.tables.definitions import ColumnType, Table
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def views_over(files: Mapping[str, tuple[str, ...]], group: str | None = None) -
 
 def open_views(out: str, _engine: str | None, _master: str | None, _settings: Mapping[str, str]) -> DuckDbViews:
     """The views of the tables below `out`; raise AnalyticsError if that can't be read as it is."""
-    return views_over({table.name: settled_files(out, table) for table in VIEWS})
+    return views_over({table.name: current_files(out, table) for table in VIEWS})
 
 
 @contextmanager

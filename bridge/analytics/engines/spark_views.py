@@ -1,7 +1,7 @@
 """The tables as views of Spark's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pyspark.errors import AnalysisException, ArithmeticException, IllegalArgumentException, NumberFormatException
@@ -49,7 +49,7 @@ class SparkViews:
 
 def views_of(store: Store, group: str | None = None) -> SparkViews:
     """The views of a store, of one group or of all."""
-    apart = Store(store.spark.newSession(), store.root)
+    apart = replace(store, spark=store.spark.newSession())
     for table in VIEWS:
         rows = apart.read(table)
         chosen = rows if group is None else rows.where(f.col("group_id") == group)

@@ -1,12 +1,15 @@
 """Lines become rows of `events` and `rejected`, once each, however often a batch is tried."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
-from bridge.analytics.intake.column_files import Adopted, Makers, can_take, forget_left_over, is_at_hand, take_columns
+from bridge.analytics.intake.column_files import FOLDER as COLUMNS
+from bridge.analytics.intake.column_files import Adopted, Makers, can_take, is_at_hand, take_columns
 from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.duplicates import (
@@ -17,12 +20,16 @@ from bridge.analytics.intake.duplicates import (
     seen_in,
     split_doubtful,
 )
-from bridge.analytics.intake.numbers import Seen, grown
+from bridge.analytics.intake.numbers import Seen, grown, read_seen, written_seen
 from bridge.analytics.intake.reading import LINE, REASON, SOURCE, accepted, judged, parsed, refused, unlike
-from bridge.analytics.tables.definitions import BATCH, EVENTS, REJECTED
-from bridge.analytics.tables.store import NEXT, Store
+from bridge.analytics.spark.column_types import table_schema
+from bridge.analytics.tables.definitions import EVENTS, REJECTED
+from bridge.analytics.tables.store import NEXT, Staged, Store
+from bridge.analytics.tables.table_log import NOTHING_YET
 
-FOLDER = "lines"
+FOLDER, JUDGED = "lines", "judged"
+AREAS = (FOLDER, JUDGED, COLUMNS)
+"""What lies beside the tables while a batch is taken: lines, what Spark made of them, what Arrow made of them."""
 OF_SOURCE = f"{SOURCE}="
 """So Spark names a folder for the files of a source; the names of topics need no escapes there."""
 
@@ -39,11 +46,6 @@ def written_down(store: Store, records: DataFrame) -> Delivery:
     return Delivery(lines, tuple(LogFile(str(path), path.parent.name.removeprefix(OF_SOURCE)) for path in paths))
 
 
-def forget_lines(store: Store) -> None:
-    """Remove the files: the text of strangers is not kept."""
-    store.clear_folder(NEXT, FOLDER)
-
-
 FIRST_BATCH = 0
 """Of a stream, and the only one of a run."""
 
@@ -56,47 +58,92 @@ class Taken:
     is_doubtful: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a batch brings: files of `events`, rows for `rejected`, and what came of each run with it."""
+
+    taken: Taken
+    staged: Collection[Staged]
+    refused: DataFrame | None
+    seen: dict[str, Seen]
+
+
 @dataclass(slots=True)
 class Intake:
-    """Takes batches one after another; it keeps in mind what came of each run, which the store can tell."""
+    """Takes batches one after another; it keeps in mind what came of each run, which the store can tell.
+
+    What `is_anew` begins the tables anew with its first batch, and is nobody's stream.
+    """
 
     store: Store
     seen: dict[str, Seen]
     makers: Makers = field(default_factory=Makers)
+    is_anew: bool = False
 
     def take(self, delivery: Delivery, batch: int) -> Taken:
-        """Write one batch, in place of what an earlier attempt at it left.
+        """Let one batch become part of the tables, all or nothing, unless an earlier attempt at it has done so.
 
         The lines are read once, but for what is refused; if a number came twice, all are read again. Where nothing is
         left for Spark to judge and every number is new, Spark has nothing to do.
         """
-        for table in (EVENTS, REJECTED):
-            self.store.clear_batch(table, batch)
+        if not self.is_anew and batch <= self.store.log(EVENTS).done():
+            return Taken(refused=0, is_doubtful=False)
+        self._clear()
         delivery = self._at_hand(delivery)
         adopted = self._adopted(delivery, batch)
         is_told = adopted.left is None and adopted.numbers is not None
         after = grown(self.seen, adopted.numbers or ()) if is_told else None
         if after is None:
-            taken = self._take_counted(delivery, adopted.left, batch)
+            found = self._counted(delivery, adopted, batch)
         else:
-            self.seen.update(after)
             taken = Taken(refused=0, is_doubtful=False)
-        forget_left_over(self.store)
-        forget_lines(self.store)
-        return taken
+            found = _Found(taken=taken, staged=adopted.staged, refused=None, seen=after)
+        self._commit(found, batch)
+        self._clear()
+        return found.taken
 
-    def _take_counted(self, delivery: Delivery, lines: DataFrame | None, batch: int) -> Taken:
+    def _clear(self) -> None:
+        """The text of strangers is not kept; tables may be made at the same time, whose files are let be."""
+        for area in AREAS:
+            self.store.clear_folder(NEXT, area)
+
+    def _commit(self, found: _Found, batch: int) -> None:
+        """What was set aside first: whoever dies before the events are in tries the batch again."""
+        self._set_aside(found.refused, batch)
+        self.seen.update(found.seen)
+        if self.is_anew:
+            self.store.commit(EVENTS, found.staged, self.store.log(EVENTS).files())
+        else:
+            self.store.commit(EVENTS, found.staged, done=batch, note=written_seen(self.seen))
+
+    def _set_aside(self, refused: DataFrame | None, batch: int) -> None:
+        if self.is_anew:
+            self.store.replace(REJECTED, self._nothing() if refused is None else refused)
+        elif refused is not None:
+            self.store.put_batch(REJECTED, refused, batch)
+
+    def _nothing(self) -> DataFrame:
+        return self.store.spark.createDataFrame([], table_schema(REJECTED))
+
+    def _counted(self, delivery: Delivery, adopted: Adopted, batch: int) -> _Found:
         """Judge the lines that are left, and let Spark count the numbers of the batch."""
-        refusals = 0 if lines is None else self._judge(lines, batch)
-        counts = counted_words(self.store.read(EVENTS).where(f.col(BATCH) == batch)).localCheckpoint()
+        judging = [] if adopted.left is None else self.store.stage(EVENTS, judged(adopted.left, batch), JUDGED)
+        staged = [*adopted.staged, *(one for one in judging if one.day is not None)]
+        refusals = self.store.count_staged([one for one in judging if one.day is None])
+        numbered = self.store.read_staged(_numbered(), staged)
+        counts = counted_words(numbered).localCheckpoint()
         words = doubtful_words(counts, self._known_numbers())
-        is_doubtful = not words.isEmpty()
+        is_doubtful, refused = not words.isEmpty(), None
         if is_doubtful:
-            self._write_again(delivery.lines, batch, words.localCheckpoint())
-        elif lines is not None and refusals:
-            self._set_aside(lines, batch, refusals)
-        self.seen.update(seen_in(map(tuple, recent_words(counts).collect()), self.seen))
-        return Taken(refused=refusals, is_doubtful=is_doubtful)
+            staged, refused = self._again(delivery.lines, batch, words.localCheckpoint())
+        elif adopted.left is not None and refusals:
+            refused = self._refused(adopted.left, batch, refusals)
+        return _Found(
+            taken=Taken(refused=refusals, is_doubtful=is_doubtful),
+            staged=staged,
+            refused=refused,
+            seen=seen_in(map(tuple, recent_words(counts).collect()), self.seen),
+        )
 
     def close(self) -> None:
         """Let go of what is kept for further batches."""
@@ -114,36 +161,42 @@ class Intake:
             return take_columns(self.store, delivery.files, batch, self.makers)
         return Adopted(left=delivery.lines, numbers=None)
 
-    def _judge(self, lines: DataFrame, batch: int) -> int:
-        self.store.append(EVENTS, judged(lines, batch))
-        return self.store.take_out_undated(EVENTS, batch)
-
-    def _set_aside(self, lines: DataFrame, batch: int, refusals: int) -> None:
-        """Say what is wrong with what was refused, in the sources that look like it; that failing, in all of them."""
+    def _refused(self, lines: DataFrame, batch: int, refusals: int) -> DataFrame:
+        """What is wrong with what was refused, in the sources that look like it; that failing, in all of them."""
         sources = unlike(lines).select(SOURCE).distinct()
-        self.store.append(REJECTED, refused(parsed(lines.join(f.broadcast(sources), SOURCE, "left_semi")), batch))
-        if self.store.read(REJECTED).where(f.col(BATCH) == batch).count() < refusals:
-            self.store.clear_batch(REJECTED, batch)
-            self.store.append(REJECTED, refused(parsed(lines), batch))
+        told = refused(parsed(lines.join(f.broadcast(sources), SOURCE, "left_semi")), batch).localCheckpoint()
+        return refused(parsed(lines), batch) if told.count() < refusals else told
 
-    def _write_again(self, lines: DataFrame, batch: int, words: DataFrame) -> None:
+    def _again(self, lines: DataFrame, batch: int, words: DataFrame) -> tuple[list[Staged], DataFrame]:
+        """Files of `events` without what came before, and rows for `rejected`."""
         rows = parsed(lines)
         outside, inside = split_doubtful(rows.where(f.col(REASON).isNull()), words)
-        earlier = self.store.read(EVENTS).where(f.col(BATCH) < batch)
-        before = earlier.join(f.broadcast(words.select("boot")), "boot", "left_semi")
+        before = self._earlier(batch).join(f.broadcast(words.select("boot")), "boot", "left_semi")
         copies = numbered_copies(inside, before)
-        self.store.clear_batch(EVENTS, batch)
-        self.store.append(EVENTS, accepted(outside, batch).unionByName(accepted(copies, batch)))
-        self.store.append(REJECTED, refused(rows, batch).unionByName(refused(copies, batch)))
+        once = accepted(outside, batch).unionByName(accepted(copies, batch))
+        staged = self.store.stage(EVENTS, once, JUDGED)
+        return staged, refused(rows, batch).unionByName(refused(copies, batch))
+
+    def _earlier(self, batch: int) -> DataFrame:
+        return self.store.read_batches(EVENTS, NOTHING_YET, NOTHING_YET if self.is_anew else batch - 1)
 
     def _known_numbers(self) -> DataFrame:
         known = [(boot, seen.highest) for boot, seen in self.seen.items()]
         return self.store.spark.createDataFrame(known, "boot string, known long")
 
 
-def intake_after(store: Store, batch: int) -> Intake:
-    """An intake that knows what the batches before this one brought."""
-    if batch == FIRST_BATCH:
+def _numbered() -> StructType:
+    """The columns by which events are told apart."""
+    return StructType([one for one in table_schema(EVENTS) if one.name in {"boot", "number"}])
+
+
+def intake_after(store: Store) -> Intake:
+    """An intake that knows what the batches so far have brought: by what the last one has noted, else by all events."""
+    log = store.log(EVENTS)
+    noted, done = log.note(), log.done()
+    if noted:
+        return Intake(store, read_seen(noted))
+    if done == NOTHING_YET:
         return Intake(store, {})
-    earlier = store.read(EVENTS).where(f.col(BATCH) < batch)
+    earlier = store.read_batches(EVENTS, NOTHING_YET, done)
     return Intake(store, seen_in(map(tuple, recent_words(counted_words(earlier)).collect()), {}))

@@ -18,8 +18,7 @@ from bridge.analytics.intake.columns import Columns, Errand, LogFile, Piece, mak
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
 from bridge.analytics.spark.progress import Share, nobody_watches
-from bridge.analytics.tables.definitions import EVENTS
-from bridge.analytics.tables.store import NEXT, Store
+from bridge.analytics.tables.store import NEXT, Staged, Store
 
 ERRAND_BYTES = 32 * 2**20
 """What one process reads before it takes something else."""
@@ -76,21 +75,20 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
-    forgotten; and the numbers of the events that are in the batch, None where they can't be told.
+    forgotten; the numbers of the events, None where they can't be told; and the files of `events` that were made.
     """
 
     left: DataFrame | None
     numbers: Came | None
+    staged: tuple[Staged, ...] = ()
 
 
 def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
-    """Write the events of files into a batch; raise AnalyticsError if files can't be read or written."""
-    forget_left_over(store)
+    """Make files of the events of a batch; raise AnalyticsError if files can't be read or written."""
     folder = Path(store.path(NEXT, FOLDER))
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        made = makers.make(_errands(files, folder), min(_cores(store), PROCESSES_MAX))
-        store.adopt(EVENTS, batch, [day for columns in made for day in columns.days])
+        made = makers.make(_errands(files, folder, batch), min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
@@ -100,6 +98,7 @@ def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Mak
     return Adopted(
         left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
         numbers=_together(columns.numbers for columns in made),
+        staged=tuple(Staged(path, day) for columns in made for day, path in columns.days),
     )
 
 
@@ -108,13 +107,8 @@ def _together(parts: Iterable[Sequence[tuple[str, Numbers]] | None]) -> Came | N
     return None if None in known else [one for part in known if part is not None for one in part]
 
 
-def forget_left_over(store: Store) -> None:
-    """Remove what is left over: the text of strangers is not kept."""
-    store.clear_folder(NEXT, FOLDER)
-
-
-def _errands(files: Iterable[LogFile], folder: Path) -> list[Errand]:
-    return [Errand(bundle, str(folder / f"part-{place:05}")) for place, bundle in enumerate(_bundles(files))]
+def _errands(files: Iterable[LogFile], folder: Path, batch: int) -> list[Errand]:
+    return [Errand(bundle, str(folder / f"part-{place:05}"), batch) for place, bundle in enumerate(_bundles(files))]
 
 
 def _bundles(files: Iterable[LogFile]) -> Iterator[tuple[Piece, ...]]:

@@ -16,8 +16,9 @@ import pyarrow.json
 import pyarrow.parquet
 
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
-from bridge.analytics.tables.definitions import DAY_US, is_often_new
-from bridge.telemetry.schema.fields import COLUMNS, KINDS, SCHEMA_VERSION, STAMP_FIELDS, FieldType
+from bridge.analytics.tables.arrow_types import arrow_schema
+from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, is_often_new
+from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
 
 BLOCK_BYTES = 8 * 2**20
 """Read at once; what Arrow makes of it is twice that."""
@@ -34,18 +35,14 @@ _BETWEEN = _END + b"\n" + _BEGIN
 EPOCH = date(1970, 1, 1)
 LAST_DAY = 2_932_896
 """31 December 9999, in days since 1970; what claims to be later, or from before 1970, is left over."""
-ARROW_TYPES = {
-    FieldType.TEXT: pa.string(),
-    FieldType.NUMBER: pa.int64(),
-    FieldType.FLAG: pa.bool_(),
-    FieldType.TEXTS: pa.list_(pa.string()),
-    FieldType.NUMBERS: pa.list_(pa.int64()),
-}
-SCHEMA = pa.schema([(name, ARROW_TYPES[field.type]) for name, field in COLUMNS.items()])
+FILE_SCHEMA = pa.schema([field for field in arrow_schema(EVENTS) if field.name != DATE])
+"""Of the files of a table: the day is in their paths."""
+SCHEMA = pa.schema([field for field in FILE_SCHEMA if field.name != BATCH])
+"""Of what is read from lines."""
 LEFT_OVER = pa.schema([("value", pa.binary()), ("source", pa.string())])
 WITH_DICTIONARY = [
-    f"{name}.list.element" if pa.types.is_list(SCHEMA.field(name).type) else name
-    for name in COLUMNS
+    f"{name}.list.element" if pa.types.is_list(FILE_SCHEMA.field(name).type) else name
+    for name in FILE_SCHEMA.names
     if not is_often_new(name)
 ]
 
@@ -77,10 +74,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """Pieces to be read, and how the names of the files begin that are made of them: a path that is nobody else's."""
+    """Pieces to be read, how the names of the files begin that are made of them (a path that is nobody else's), and
+    the batch that they are of.
+    """
 
     pieces: tuple[Piece, ...]
     stem: str
+    batch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ def make_columns(errand: Errand) -> Columns:
             left_over += ((line, source) for line in others)
         if sum(len(table) for waiting in tables.values() for table in waiting) >= FILE_ROWS:
             numbers += _numbers(tables)
-            days += _write_days(tables, f"{errand.stem}-{len(days)}")
+            days += _write_days(tables, f"{errand.stem}-{len(days)}", errand.batch)
             tables = {}
     numbers += _numbers(tables)
-    days += _write_days(tables, f"{errand.stem}-{len(days)}")
+    days += _write_days(tables, f"{errand.stem}-{len(days)}", errand.batch)
     known = tuple(one for one in numbers if one is not None)
     left = _write_left_over(left_over, errand.stem)
     return Columns(tuple(days), left, known if len(known) == len(numbers) else None)
@@ -238,7 +238,7 @@ def _numbers_of(boot: str, column: pa.ChunkedArray) -> tuple[str, Numbers] | Non
     return boot, Numbers(lowest, int.from_bytes(np.packbits(came, bitorder="little").tobytes(), "little"))
 
 
-def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str) -> list[tuple[str, str]]:
+def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str, batch: int) -> list[tuple[str, str]]:
     """A file for each day, in it a row group for each family: who reads some kinds can pass over the others."""
     parts: dict[date, list[pa.Table]] = {}
     for waiting in tables.values():
@@ -246,7 +246,7 @@ def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str) -> list[
             parts.setdefault(day, []).append(part)
     named = {day.isoformat(): f"{stem}-{day}.parquet" for day in parts}
     for day, groups in parts.items():
-        _write(SCHEMA, map(_widened, groups), named[day.isoformat()])
+        _write(FILE_SCHEMA, (_widened(group, batch) for group in groups), named[day.isoformat()])
     return list(named.items())
 
 
@@ -257,11 +257,11 @@ def _days(table: pa.Table) -> Iterator[tuple[date, pa.Table]]:
         yield EPOCH + timedelta(days=day), table if len(days) == 1 else table.filter(pc.equal(day_of_row, day))
 
 
-def _widened(table: pa.Table) -> pa.Table:
-    """With all columns of the log."""
+def _widened(table: pa.Table, batch: int) -> pa.Table:
+    """With all columns of the table."""
     names, count = frozenset(table.column_names), len(table)
     columns = [table[field.name] if field.name in names else pa.nulls(count, field.type) for field in SCHEMA]
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table([*columns, pa.repeat(batch, count)], schema=FILE_SCHEMA)
 
 
 def _write_left_over(lines: Sequence[tuple[bytes, str]], stem: str) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ def _write_left_over(lines: Sequence[tuple[bytes, str]], stem: str) -> tuple[str
 
 
 def _write(schema: pa.Schema, groups: Iterable[pa.Table], path: str) -> None:
-    with_dictionary = WITH_DICTIONARY if schema is SCHEMA else True
+    with_dictionary = WITH_DICTIONARY if schema is FILE_SCHEMA else True
     with pyarrow.parquet.ParquetWriter(path, schema, compression="snappy", use_dictionary=with_dictionary) as writer:
         for group in groups:
             writer.write_table(group, row_group_size=len(group))

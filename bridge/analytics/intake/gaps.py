@@ -42,11 +42,10 @@ def note_gaps(store: Store, records: DataFrame, batch: int) -> list[Gap]:
     before = ("offsets", str(batch - 1)) if batch else ("sources", "0", "0")
     start, end = (_offsets(store, *names) for names in (before, ("offsets", str(batch))))
     found = gaps_between(start, end, first)
-    store.clear_batch(GAPS, batch)
     if found:
         rows = [(gap.source, gap.from_offset, gap.to_offset, gap.detail) for gap in found]
         told = store.spark.createDataFrame(rows, _SCHEMA)
-        store.append(GAPS, conform(GAPS, told.withColumns({DATE: f.current_date(), BATCH: f.lit(batch)})))
+        store.put_batch(GAPS, conform(GAPS, told.withColumns({DATE: f.current_date(), BATCH: f.lit(batch)})), batch)
     return found
 
 

@@ -1,10 +1,13 @@
 """Which numbers of a run came, as bits: enough to say that none came twice, without sorting anything."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 SPAN_MAX = 2**24
 """Numbers that are farther apart are not told apart here: 2 MB of bits."""
+NOTE_MAX = 2**18
+"""More letters than that are not written down with a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,14 @@ def grown(seen: Mapping[str, Seen], came: Came) -> dict[str, Seen] | None:
             return None
         after[boot] = more
     return after
+
+
+def written_seen(seen: Mapping[str, Seen]) -> str:
+    """What came of each run as text; nothing where that is too long, as it is of runs that came far out of order."""
+    text = json.dumps({boot: [one.through, f"{one.above:x}"] for boot, one in seen.items()})
+    return text if len(text) <= NOTE_MAX else ""
+
+
+def read_seen(text: str) -> dict[str, Seen]:
+    """The same, read again."""
+    return {boot: Seen(through, int(above, 16)) for boot, (through, above) in json.loads(text).items()}

@@ -1,8 +1,10 @@
 """What ends a job though neither the user's words nor our code are at fault: room, memory, a process that is gone."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 
@@ -10,11 +12,14 @@ from bridge.analytics.errors import AnalyticsError
 
 PYTHON_BROKE, PYTHON_BROKE_LINES = "Traceback (most recent call last)", 3
 SQL_STATE = "SQLSTATE:"
+CAUSED_BY = "↳"
+"""Before each cause that delta-rs names, on a line of its own, in colour."""
+_PAINT = re.compile(r"\x1b\[\d*m")
 
 
 @contextmanager
 def told_failures() -> Iterator[None]:
-    """Raise AnalyticsError in the place of what Spark, Java or the disk raise.
+    """Raise AnalyticsError in the place of what Spark, Java, Delta or the disk raise.
 
     A plan that Spark refuses is our bug, and a reader of our output that has left is no failure.
     """
@@ -22,7 +27,7 @@ def told_failures() -> Iterator[None]:
         yield
     except (AnalysisException, BrokenPipeError):
         raise
-    except (OSError, Py4JError, PySparkException) as problem:
+    except (OSError, DeltaError, Py4JError, PySparkException) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-012: the job broke off ({cause_of(problem)}); room, memory, a file or a process may be gone "
             "or damaged: look, and run the same command again, "
@@ -34,7 +39,9 @@ def cause_of(problem: BaseException) -> str:
     """The first line of what lies at the bottom: Java wraps one exception into the other."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     if java is None:
-        text = str(problem).strip()
+        text = _PAINT.sub("", str(problem)).strip()
+        if CAUSED_BY in text:
+            return ": ".join(line.strip(f" {CAUSED_BY}") for line in text.splitlines())
         return text.splitlines()[0] if text else type(problem).__name__
     while java.getCause() is not None:
         java = java.getCause()

@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import BATCH, EVENTS
+from bridge.analytics.tables.positions import chunk_of_number
 from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.table_log import NOTHING_YET
 
-NOTHING_YET = -1
 GROUPS_MAX = 2_000
 """If more groups than these changed, choosing their events costs more than making all tables anew."""
 
@@ -22,13 +23,13 @@ class Extent:
 
     Attributes:
         groups: these groups, which came with `first_batch` at the earliest.
-        boots: runs whose clocks have to be looked at again.
+        chunks: parts of runs (boot, place; see `positions.CHUNK`) whose clocks have to be looked at again.
         order: all runs known, in the order in which they began.
     """
 
     groups: frozenset[str]
     first_batch: int
-    boots: frozenset[str]
+    chunks: frozenset[tuple[str, int]]
     order: tuple[str, ...]
 
 
@@ -52,16 +53,16 @@ class History:
         That is so the first time, since what was made before is not known, and if two runs that were there before
         turn out to have begun the other way round: then every group of both is in another order.
         """
-        fresh = self.store.read(EVENTS).where((f.col(BATCH) > self.last_batch) & (f.col(BATCH) <= last_batch))
+        fresh = self.store.read_batches(EVENTS, self.last_batch, last_batch)
         is_first, former = self.last_batch == NOTHING_YET, self.order()
-        groups, boots = self._note_groups(fresh), self._note_boots(fresh)
+        groups, chunks = self._note_groups(fresh), self._note_runs(fresh)
         self.last_batch = last_batch
         order, known = self.order(), {*former}
         is_turned = tuple(boot for boot in order if boot in known) != former
         if is_first or is_turned or len(groups) > GROUPS_MAX:
             return None
         first_batch = min((self.first_batches[group] for group in groups), default=last_batch)
-        return Extent(groups=groups, first_batch=first_batch, boots=boots, order=order)
+        return Extent(groups=groups, first_batch=first_batch, chunks=chunks, order=order)
 
     def order(self) -> tuple[str, ...]:
         """The runs as `positions.runs` orders them."""
@@ -73,9 +74,9 @@ class History:
         self.first_batches = found | self.first_batches
         return frozenset(found)
 
-    def _note_boots(self, fresh: DataFrame) -> frozenset[str]:
+    def _note_runs(self, fresh: DataFrame) -> frozenset[tuple[str, int]]:
         lowest = f.min(f.struct("number", "wall_us")).alias("lowest")
-        rows = fresh.groupBy("boot").agg(lowest).select("boot", "lowest.*").collect()
-        for boot, number, wall_us in rows:
+        rows = fresh.groupBy("boot", chunk_of_number()).agg(lowest).select("boot", "chunk", "lowest.*").collect()
+        for boot, _, number, wall_us in rows:
             self.began[boot] = min((number, wall_us), self.began.get(boot, (number, wall_us)))
-        return frozenset(row["boot"] for row in rows)
+        return frozenset((boot, chunk) for boot, chunk, _, _ in rows)

@@ -5,14 +5,26 @@ It must not know who reads, nor open one of the files.
 
 from pathlib import Path
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.definitions import DATE, Table
+from bridge.analytics.tables.snapshot import pinned_log
+
+BEFORE = "_before-delta"
+"""The folder of tables that are being taken over."""
 
 
 def current_files(root: str, table: Table) -> tuple[str, ...]:
     """The files of a table below a root of this machine, absolute and in order; none where it was never written.
 
-    Columns are known by their names: files that were written under an older schema lack some, and those of a newer one
-    have more than the table says. `date`, and it may be `batch`, are told by the names of the folders (`date=…`) where
-    a file lacks them.
+    All tables are of one snapshot. Columns are known by their names: files that were written under an older schema lack
+    some, and those of a newer one have more than the table says. `date` is told by the names of the folders (`date=…`).
+    Raise AnalyticsError where the tables are of a version before Delta.
     """
-    return tuple(sorted(map(str, (Path(root).resolve() / table.name).glob(f"{DATE}=*/**/*.parquet"))))
+    folder = Path(root).resolve() / table.name
+    log = pinned_log(str(folder.parent), table)
+    if (log.version is None and any(folder.glob(f"{DATE}=*"))) or (folder.parent / BEFORE).exists():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-033: {folder} is of an epochbridge that had no Delta tables; "
+            "run `epochbridge analytics report --engine spark` once, which takes them over"
+        )
+    return tuple(sorted(str(folder / file.path) for file in log.files()))

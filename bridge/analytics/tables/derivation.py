@@ -7,6 +7,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.daily import daily
 from bridge.analytics.tables.definitions import (
@@ -25,11 +26,21 @@ from bridge.analytics.tables.definitions import (
 from bridge.analytics.tables.flaps import flaps
 from bridge.analytics.tables.members import members
 from bridge.analytics.tables.phases import phases
-from bridge.analytics.tables.positions import DERIVED_BATCH, RUN, clock_jumps, positioned, runs
+from bridge.analytics.tables.positions import (
+    CHUNK,
+    DERIVED_BATCH,
+    RUN,
+    chunk_of_number,
+    clock_jumps,
+    in_chunks,
+    positioned,
+    runs,
+)
 from bridge.analytics.tables.rebalances import rebalances
 from bridge.analytics.tables.stalls import stalls
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.store import EVER, Store
 from bridge.analytics.tables.storms import storms
+from bridge.analytics.tables.table_log import NOTHING_YET
 
 Tables = Mapping[str, DataFrame]
 Stage = Mapping[str, Callable[[], None]]
@@ -53,11 +64,14 @@ FROM_TABLES: Mapping[str, tuple[Table, Callable[[Tables], DataFrame]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Makes every derived table from the events up to a batch: all of it anew, or what an extent says."""
+    """Makes every derived table from the events up to a batch: all of it anew, or what an extent says; but for days
+    before `since`, of which events are gone by now.
+    """
 
     store: Store
     last_batch: int
     extent: Extent | None = None
+    since: str = EVER
 
     def stages(self) -> Iterator[Stage]:
         """The steps by the table that each one writes; those of a stage don't need one another, those before it do."""
@@ -70,12 +84,9 @@ class Derivation:
         for table, join in FROM_TABLES.values():
             yield {table.name: partial(self._join, table, join, events)}
 
-    def _all_events(self) -> DataFrame:
-        return self.store.read(EVENTS).where(f.col(BATCH) <= self.last_batch)
-
     def _events(self) -> DataFrame:
-        events = self._all_events()
-        return events if self.extent is None else self._chosen(events.where(f.col(BATCH) >= self.extent.first_batch))
+        after = NOTHING_YET if self.extent is None else self.extent.first_batch - 1
+        return self._chosen(self.store.read_batches(EVENTS, after, self.last_batch))
 
     def _chosen(self, rows: DataFrame) -> DataFrame:
         return rows if self.extent is None else rows.where(f.col("group_id").isin(sorted(self.extent.groups)))
@@ -94,21 +105,34 @@ class Derivation:
 
     def _put(self, table: Table, rows: DataFrame) -> None:
         if self.extent is None:
-            self.store.replace(table, rows)
+            self.store.replace(table, rows, self.since)
         else:
-            self.store.amend(table, rows, self.extent.groups)
+            self.store.amend(table, rows, self.extent.groups, self.since)
 
     def _tables(self, events: DataFrame) -> Tables:
         names = (table for table, _ in (*FROM_EVENTS.values(), *FROM_TABLES.values()))
         return {**{table.name: self._chosen(self.store.read(table)) for table in names}, EVENTS.name: events}
 
     def _note_clocks(self) -> None:
-        events, known = self._all_events(), self.store.read(REJECTED).where(f.col(BATCH) == DERIVED_BATCH)
         if self.extent is None:
-            jumps = clock_jumps(events)
+            jumps = clock_jumps(self.store.read_batches(EVENTS, NOTHING_YET, self.last_batch))
         else:
-            is_touched = f.col("boot").isin(sorted(self.extent.boots))
-            others = known.where(~is_touched).localCheckpoint()
-            jumps = clock_jumps(events.where(is_touched)).unionByName(others)
-        self.store.clear_batch(REJECTED, DERIVED_BATCH)
-        self.store.append(REJECTED, jumps)
+            jumps = self._jumps_of(self.extent.chunks)
+        self.store.put_batch(REJECTED, jumps, DERIVED_BATCH)
+
+    def _jumps_of(self, chunks: frozenset[tuple[str, int]]) -> DataFrame:
+        """The jumps that are known, but for those at events of these chunks and behind them, which are found anew.
+
+        An event is compared with the one before it, so the chunks before these are read, too.
+        """
+        judged = {(boot, chunk + step) for boot, chunk in chunks for step in (0, 1)}
+        read = {(boot, chunk + step) for boot, chunk in chunks for step in (-1, 0, 1)}
+        spans = [(chunk * CHUNK, (chunk + 1) * CHUNK - 1) for chunk in sorted({chunk for _, chunk in read})]
+        events = in_chunks(self.store.read_spans(EVENTS, "number", spans), self._frame(read))
+        found = in_chunks(clock_jumps(events.where(f.col(BATCH) <= self.last_batch)), self._frame(judged))
+        known = self.store.read_batches(REJECTED, DERIVED_BATCH - 1, DERIVED_BATCH).select("*", chunk_of_number())
+        others = known.join(f.broadcast(self._frame(judged)), ["boot", "chunk"], "left_anti")
+        return conform(REJECTED, found.unionByName(others))
+
+    def _frame(self, chunks: set[tuple[str, int]]) -> DataFrame:
+        return self.store.spark.createDataFrame(sorted(chunks), "boot string, chunk long")

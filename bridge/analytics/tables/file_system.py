@@ -23,6 +23,10 @@ class FileSystem:
         found = self._files().globStatus(self._path(pattern)) or []
         return sorted(str(status.getPath().toString()) for status in found)
 
+    def size_bytes(self, path: str) -> int:
+        """How long a file is; raise what Java raises if there is none."""
+        return int(self._files().getFileStatus(self._path(path)).getLen())
+
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, if they are not there; raise what Java raises."""
         self._files().mkdirs(self._path(path))

@@ -1,47 +1,43 @@
-"""What a stream knows of its batches, kept beside the tables, so that its next process need not read all of them again.
-
-It is kept only while all derived tables are up to it: whoever begins to change them removes it first.
+"""What a stream knows of its batches, kept with the snapshot of the tables that it made of them, so that its next
+process need not read all of them again.
 """
 
-import json
 from hashlib import sha256
 from importlib.resources import files
 
 from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import DERIVED
+from bridge.analytics.tables.publishing import current_versions, publish, published
+from bridge.analytics.tables.snapshot import versions_of
 from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.upkeep import SINCE, first_live_day
 
-KEPT = "_history"
+KEPT = "history"
+MADE_BY = "made_by"
 SAY_WHAT_TABLES_ARE = ("bridge.analytics.tables", "bridge.telemetry.schema")
-_UNREADY = "_history-unready"
 
 
 def keep(store: Store, history: History) -> None:
-    """Write it down, at once or not at all; the tables are made from the batches that it knows."""
+    """Write down the tables as they are, and that they are made of the batches that the history knows."""
     known = {
-        "made_by": made_by(),
         "last_batch": history.last_batch,
         "first_batches": history.first_batches,
         "began": history.began,
     }
-    forget(store)
-    store.files.write(store.path(_UNREADY), json.dumps(known))
-    store.files.move(store.path(_UNREADY), store.path(KEPT))
-
-
-def forget(store: Store) -> None:
-    """Remove it: from now on the tables are another thing than it says, until it is kept again."""
-    store.files.delete(store.path(KEPT))
+    since = {SINCE: first_live_day(told)} if SINCE in (told := published(store)) else {}
+    publish(store, {MADE_BY: made_by(), KEPT: known, **since})
 
 
 def kept(store: Store) -> History:
     """What was kept, or a history that knows nothing: where none is there, where other code made the tables, or
-    where somebody has removed one of them.
+    where one of them has changed since or is gone.
     """
-    if not all(store.files.exists(store.path(name)) for name in (KEPT, *(table.name for table in DERIVED))):
+    told = published(store)
+    known = told.get(KEPT)
+    if not isinstance(known, dict) or told.get(MADE_BY) != made_by():
         return History(store)
-    known = json.loads(store.files.read(store.path(KEPT)))
-    if known["made_by"] != made_by():
+    then, now = versions_of(told), current_versions(store.root)
+    if any(table.name not in then or then[table.name] != now.get(table.name) for table in DERIVED):
         return History(store)
     began = {boot: (number, wall_us) for boot, (number, wall_us) in known["began"].items()}
     return History(store, known["last_batch"], known["first_batches"], began)

@@ -69,17 +69,24 @@ def clock_jumps(events: DataFrame) -> DataFrame:
     passed over, so that only the neighbourhood of a jump is sorted.
     """
     clocks = events.select("event_id", "boot", "number", "wall_us", (f.col("wall_us") - f.col("mono_us")).alias(_LAG))
-    chunk = f.floor(f.col("number") / CHUNK).alias("chunk")
-    spans = clocks.groupBy("boot", chunk).agg(f.min(_LAG).alias("least"), f.max(_LAG).alias("most"))
+    spans = clocks.groupBy("boot", chunk_of_number()).agg(f.min(_LAG).alias("least"), f.max(_LAG).alias("most"))
     before = f.coalesce(f.lag("most").over(Window.partitionBy("boot").orderBy("chunk")), f.col("most"))
     falls = spans.withColumn("before", before).where(f.greatest("most", "before") - f.col("least") >= JUMP_MIN_US)
     near = falls.select("boot", f.explode(f.array(f.col("chunk") - 1, f.col("chunk"))).alias("chunk")).distinct()
-    suspects = clocks.withColumn("chunk", f.floor(f.col("number") / CHUNK)).join(
-        f.broadcast(near), ["boot", "chunk"], "left_semi"
-    )
+    suspects = in_chunks(clocks, near)
     step = f.col(_LAG) - f.lag(_LAG).over(Window.partitionBy("boot").orderBy("number"))
     jumped = suspects.withColumn("step_us", step).where(f.col("step_us") <= -JUMP_MIN_US)
     return conform(REJECTED, jumped.withColumns(_rejection()))
+
+
+def chunk_of_number() -> Column:
+    """The place of an event among those of its run, as `chunk`: so many events lie in one."""
+    return f.floor(f.col("number") / CHUNK).alias("chunk")
+
+
+def in_chunks(events: DataFrame, chunks: DataFrame) -> DataFrame:
+    """The events that lie in chunks (`boot`, `chunk`), with their `chunk`."""
+    return events.select("*", chunk_of_number()).join(f.broadcast(chunks), ["boot", "chunk"], "left_semi")
 
 
 def _rejection() -> dict[str, Column]:

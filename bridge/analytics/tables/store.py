@@ -1,26 +1,31 @@
-"""Where the tables lie: one directory of Parquet files for each, below one root.
+"""Where the tables lie: one Delta table for each, below one root. Spark reads and makes the files, the log says which
+of them count.
 
-A path may be local or of any file system that Spark knows.
+A path may be local, or of any file system that both Spark and delta-rs know.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from uuid import uuid4
 
-from pyspark.errors import AnalysisException
+from pyarrow.parquet import FileMetaData, read_metadata
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
 from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, Table, is_often_new
 from bridge.analytics.tables.file_system import FileSystem
-from bridge.analytics.tables.placing import NOTE, Move, finish, put_in_place
+from bridge.analytics.tables.table_log import GROUP, DataFile, TableLog, Value, statistics
 
-NEXT = "_next"
-ANEW, AMENDED = "anew", "amended"
-"""Folders for tables that are not in their place yet: all that a run makes, and what changes of one."""
+NEXT, MADE = "_next", "made"
+"""Folder for files that are of no table yet, and the area in it of tables that are being made."""
 CHECKPOINT = "_checkpoint"
+EVER = ""
+"""A day before all others."""
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 """The name that Spark gives to the directory of rows without a date."""
 
@@ -30,133 +35,151 @@ def plain(table: Table) -> dict[str, str]:
     return {f"parquet.enable.dictionary#{name}": "false" for name in table.column_names if is_often_new(name)}
 
 
-def changed_days(before: DataFrame, after: DataFrame) -> list[date]:
+def changed_days(before: DataFrame, after: DataFrame) -> list[date | None]:
     """The values of `date` whose rows differ, whatever their order."""
     row = f.xxhash64(*before.columns).cast("decimal(38,0)")
     found: list[set[tuple[date, int, Decimal]]] = [
         {tuple(one) for one in side.groupBy(DATE).agg(f.count("*"), f.sum(row)).collect()} for side in (before, after)
     ]
-    return sorted({day for day, _, _ in found[0] ^ found[1]})
+    return [*{day for day, _, _ in found[0] ^ found[1]}]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file that is of no table yet, where it lies, and the day of all its rows; not of one that is none."""
+
+    path: str
+    day: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The tables below a root."""
+    """The tables below a root, as they are now; those that `versions` names as they were at that version."""
 
     spark: SparkSession
     root: str
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def files(self) -> FileSystem:
         """The files and folders of the tables."""
         return FileSystem(self.spark, self.root.rstrip("/"))
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the root is on this machine."""
+        return "://" not in self.root
+
     def path(self, *names: str) -> str:
         """A path below the root."""
         return "/".join((self.root.rstrip("/"), *names))
+
+    def log(self, table: Table) -> TableLog:
+        """What the table consists of."""
+        return TableLog(self.path(table.name), table, self.versions.get(table.name))
 
     def read(self, table: Table) -> DataFrame:
         """The table by its own schema: columns that older files lack are null, further ones are left out.
 
         A table that was never written is empty.
         """
+        return self.read_files(table, self.log(table).files())
+
+    def read_batches(self, table: Table, after: int, through: int) -> DataFrame:
+        """The rows that batches later than `after` have brought, and not later than `through`."""
+        files = [file for file in self.log(table).files() if file.may_hold_batches(after, through)]
+        return self.read_files(table, files).where(f.col(BATCH).between(after + 1, through))
+
+    def read_spans(self, table: Table, column: str, spans: Sequence[tuple[int, int]]) -> DataFrame:
+        """At least all rows of which a column of numbers has a value within one of the spans (first, last)."""
+        return self.read_files(
+            table, [file for file in self.log(table).files() if any(file.may_lie_in(column, *span) for span in spans)]
+        )
+
+    def read_files(self, table: Table, files: Iterable[DataFile]) -> DataFrame:
+        """What is in files of a table."""
         schema = table_schema(table)
-        try:
-            return self.spark.read.schema(schema).parquet(self.path(table.name))
-        except AnalysisException as problem:
-            if problem.getCondition() != "PATH_NOT_FOUND":
-                raise
+        paths = [self.path(table.name, file.path) for file in files]
+        if not paths:
             return self.spark.createDataFrame([], schema)
+        return self.spark.read.schema(schema).option("basePath", self.path(table.name)).parquet(*paths)
 
-    def clear_batch(self, table: Table, batch: int) -> None:
-        """Remove what a batch has written to a table, if an attempt before this one did."""
-        for found in self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}={batch}")):
-            self.files.delete(found)
+    def read_staged(self, schema: StructType, staged: Iterable[Staged]) -> DataFrame:
+        """Columns of files that are of no table yet."""
+        paths = [one.path for one in staged]
+        if not paths:
+            return self.spark.createDataFrame([], schema)
+        return self.spark.read.schema(schema).option("recursiveFileLookup", "true").parquet(*paths)
 
-    def last_batch(self, table: Table) -> int:
-        """The last batch that has brought rows to a table, -1 if none has."""
-        found = self.files.find(self.path(table.name, f"{DATE}=*", f"{BATCH}=*"))
-        return max((int(path.rpartition("=")[2]) for path in found), default=-1)
-
-    def last_done(self) -> int:
-        """The last batch that a stream has noted as done, -1 if none: one that was begun may be there in part."""
-        found = self.files.find(self.path(CHECKPOINT, "commits", "[0-9]*"))
-        return max((int(path.rpartition("/")[2]) for path in found), default=-1)
-
-    def take_out_undated(self, table: Table, batch: int) -> int:
-        """Remove the rows of a batch that have no date; how many there were."""
-        path = self.path(table.name, f"{DATE}={NO_DATE}", f"{BATCH}={batch}")
-        if not self.files.exists(path):
-            return 0
-        count = self.read(table).where(f.col(DATE).isNull() & (f.col(BATCH) == batch)).count()
-        self.files.delete(path)
-        return count
-
-    def adopt(self, table: Table, batch: int, days: Iterable[tuple[str, str]]) -> None:
-        """Take files that were written beside the store, each with rows of one day (day, path), into a batch.
-
-        Raise OSError if one can't be moved.
-        """
-        for day, path in days:
-            folder = self.path(table.name, f"{DATE}={day}", f"{BATCH}={batch}")
-            self.files.make_folder(folder)
-            self.files.move(path, folder)
+    def stage(self, table: Table, rows: DataFrame, area: str = MADE) -> list[Staged]:
+        """Write rows of a table beside it, in a folder of an area that whoever stages clears."""
+        folder = self.path(NEXT, area, uuid4().hex)
+        rows.write.options(**plain(table)).partitionBy(DATE).parquet(folder)
+        return [_staged(path) for path in self.files.find(f"{folder}/{DATE}=*/part-*")]
 
     def clear_folder(self, *names: str) -> None:
         """Remove a folder that is no table."""
         self.files.delete(self.path(*names))
 
-    def append(self, table: Table, rows: DataFrame) -> None:
-        """Add rows of one batch, in directories of their own."""
-        rows.write.mode("append").options(**plain(table)).partitionBy(DATE, BATCH).parquet(self.path(table.name))
+    def count_staged(self, staged: Collection[Staged]) -> int:
+        """How many rows are in them."""
+        if self.is_here:
+            return sum(read_metadata(_local(one.path)).num_rows for one in staged)
+        return self.read_staged(StructType(), staged).count()
 
-    def replace(self, table: Table, rows: DataFrame) -> None:
-        """Put new rows in the place of the old ones; whoever reads finds the old until all the new are there."""
-        fresh = f"{NEXT}/{table.name}"
-        self.settle(table.name)
-        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(self.path(fresh))
-        self._place(table.name, [Move(fresh, table.name)])
+    def commit(
+        self,
+        table: Table,
+        staged: Iterable[Staged],
+        removed: Iterable[DataFile] = (),
+        *,
+        done: int | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Let files become part of a table in the place of others; whoever reads has all of that or nothing.
 
-    def amend(self, table: Table, rows: DataFrame, groups: Collection[str]) -> None:
-        """Put new rows of some groups in the place of their old ones; days in which that changes nothing are left as
-        they are.
-
-        The rows of the other groups are copied where they share a day with what changed.
+        Raise OSError if a file can't be moved.
         """
-        beside = f"{NEXT}/{AMENDED}/{table.name}"
-        fresh = self.path(beside)
-        self.settle(table.name)
-        rows.write.mode("overwrite").options(**plain(table)).partitionBy(DATE).parquet(fresh)
-        made = self.spark.read.schema(table_schema(table)).parquet(fresh)
-        before, is_named = self.read(table), f.col("group_id").isin(sorted(groups))
-        days = changed_days(before.where(is_named), made)
-        others = before.where(f.col(DATE).isin(days) & ~is_named)
-        others.write.mode("append").options(**plain(table)).partitionBy(DATE).parquet(fresh)
-        self.files.make_folder(self.path(table.name))
-        self._place(table.name, [self._move_of(table, beside, f"{DATE}={day}") for day in days])
-        self.files.delete(fresh)
+        added = [self._moved(table, one) for one in staged]
+        self.log(table).commit(added, removed, done=done, note=note)
 
-    def beside(self) -> "Store":
-        """An empty store for all tables anew, until they take the place of those of this one."""
-        self.settle(ANEW)
-        self.files.delete(self.path(NEXT, ANEW))
-        return Store(self.spark, self.path(NEXT, ANEW))
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows."""
+        with self._staged(table, rows) as staged:
+            self.commit(table, staged)
 
-    def take_over(self, tables: Iterable[Table]) -> None:
-        """Put these tables of the store beside in the place of the old ones, all or none; what it lacks is empty."""
-        names = [table.name for table in tables]
-        for name in names:
-            self.files.make_folder(self.path(NEXT, ANEW, name))
-        self._place(ANEW, [Move(f"{NEXT}/{ANEW}/{name}", name) for name in names])
-        self.files.delete(self.path(NEXT, ANEW))
+    def replace(self, table: Table, rows: DataFrame, since: str = EVER) -> None:
+        """Put new rows in the place of the old ones; those of days before `since` stay as they are."""
+        with self._staged(table, rows) as staged:
+            fresh = [one for one in staged if _is_since(one.day, since)]
+            self.commit(table, fresh, [file for file in self.log(table).files() if _is_since(file.day, since)])
 
-    def settle(self, name: str = "*") -> None:
-        """Put in place what somebody who died was putting in place; only for who knows that nobody else does."""
-        finish(self.files, self.path(NEXT), name)
+    def put_batch(self, table: Table, rows: DataFrame, batch: int) -> None:
+        """Put rows of a batch in the place of those that it had."""
+        held = [file for file in self.log(table).files() if file.may_hold_batches(batch - 1, batch)]
+        others = self.read_files(table, held).where(f.col(BATCH) != batch)
+        with self._staged(table, rows.unionByName(others)) as staged:
+            self.commit(table, staged, held)
 
-    def is_unsettled(self) -> bool:
-        """Whether somebody is putting tables in place, or has died meanwhile."""
-        return bool(self.files.find(self.path(NEXT, f"{NOTE}*")))
+    def amend(self, table: Table, rows: DataFrame, groups: Collection[str], since: str = EVER) -> None:
+        """Put new rows of some groups in the place of their old ones; days in which that changes nothing are left as
+        they are, and so are those before `since`.
+
+        The rows of other groups are copied where they share a file with what changed.
+        """
+        held = [file for file in self.log(table).files() if file.may_hold(GROUP, groups)]
+        before, is_named = self.read_files(table, held), f.col(GROUP).isin(sorted(groups))
+        with self._staged(table, rows) as staged:
+            made = self._read_partitioned(table, staged)
+            changed = (None if day is None else str(day) for day in changed_days(before.where(is_named), made))
+            days = {day for day in changed if _is_since(day, since)}
+            touched = [file for file in held if file.day in days]
+            fresh = [one for one in staged if one.day in days]
+            if touched:
+                with self._staged(table, self.read_files(table, touched).where(~is_named)) as others:
+                    self.commit(table, [*fresh, *others], touched)
+            elif fresh:
+                self.commit(table, fresh)
 
     def has_stream(self) -> bool:
         """Whether a stream writes here."""
@@ -169,10 +192,67 @@ class Store:
         self.files.write(probe, "")
         self.files.delete(probe)
 
-    def _place(self, name: str, moves: list[Move]) -> None:
-        put_in_place(self.files, self.path(NEXT), name, moves)
+    @contextmanager
+    def _staged(self, table: Table, rows: DataFrame) -> Iterator[list[Staged]]:
+        """Files of rows in a folder that is gone after the block."""
+        area = f"{MADE}/{uuid4().hex}"
+        try:
+            yield self.stage(table, rows, area)
+        finally:
+            self.clear_folder(NEXT, area)
 
-    def _move_of(self, table: Table, beside: str, day: str) -> Move:
-        """A day that has lost its last row has no folder beside."""
-        fresh = f"{beside}/{day}"
-        return Move(fresh if self.files.exists(self.path(fresh)) else None, f"{table.name}/{day}")
+    def _read_partitioned(self, table: Table, staged: Collection[Staged]) -> DataFrame:
+        schema = table_schema(table)
+        if not staged:
+            return self.spark.createDataFrame([], schema)
+        folder = next(iter(staged)).path.rpartition(f"/{DATE}=")[0]
+        return self.spark.read.schema(schema).parquet(folder)
+
+    def _moved(self, table: Table, one: Staged) -> DataFile:
+        """The file in its place; its name is nobody else's."""
+        folder = f"{DATE}={one.day or NO_DATE}"
+        path = f"{folder}/part-{uuid4().hex}.parquet"
+        told = read_metadata(_local(one.path)) if self.is_here else None
+        size_bytes = self.files.size_bytes(one.path)
+        self.files.make_folder(self.path(table.name, folder))
+        self.files.move(one.path, self.path(table.name, path))
+        if told is None:
+            return DataFile(path=path, size_bytes=size_bytes, day=one.day)
+        least, most = _extremes(told, statistics(table))
+        return DataFile(path=path, size_bytes=size_bytes, day=one.day, rows=int(told.num_rows), least=least, most=most)
+
+
+def _is_since(day: str | None, since: str) -> bool:
+    return day is None or day >= since
+
+
+def _staged(path: str) -> Staged:
+    day = path.rpartition(f"/{DATE}=")[2].partition("/")[0]
+    return Staged(path, None if day == NO_DATE else day)
+
+
+def _local(path: str) -> str:
+    """A path on this machine as it is without Hadoop's scheme."""
+    return path.removeprefix("file:")
+
+
+def _extremes(told: FileMetaData, names: Iterable[str]) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The least and the greatest value of columns in a file, for those of which every row group tells them."""
+    least: dict[str, Value] = {}
+    most: dict[str, Value] = {}
+    for name in names:
+        known = [*_known(told, name)]
+        if known and None not in known:
+            pairs = [pair for pair in known if pair is not None]
+            least[name], most[name] = min(low for low, _ in pairs), max(high for _, high in pairs)
+    return least, most
+
+
+def _known(told: FileMetaData, name: str) -> Iterator[tuple[Value, Value] | None]:
+    at = told.schema.names.index(name)
+    for place in range(told.num_row_groups):
+        found = told.row_group(place).column(at).statistics
+        if found is None or not found.has_min_max:
+            yield None
+        else:
+            yield found.min, found.max

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bridge.analytics.command import Asked, analytics, ask, call, parse_settings
+from bridge.analytics.command import Asked, analytics, ask, call, parse_keep, parse_settings
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import ReplaySpec
 from bridge.analytics.tables.definitions import REBALANCES
@@ -28,6 +28,14 @@ def test_setting_of_nobody_is_refused(pair: str) -> None:
     """Spark itself would take anything."""
     with pytest.raises(click.BadParameter, match=r"such as spark\.driver\.memory=8g"):
         parse_settings(CONTEXT, OPTION, [pair])
+
+
+def test_days_are_kept_table_by_table() -> None:
+    """A name that is none of a table, or days that are none, would keep everything without a word."""
+    assert parse_keep(CONTEXT, OPTION, ["events=30", "daily=730"]) == {"events": 30, "daily": 730}
+    for pair, why in (("event=3", "'event' is no table"), ("events=0", "no days"), ("events", "no days")):
+        with pytest.raises(click.BadParameter, match=why):
+            parse_keep(CONTEXT, OPTION, [pair])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The job over files: what it refuses, and what it tells. Whole runs are in tests/pipeline."""
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,8 +18,10 @@ from bridge.analytics.job_run import (
     require_output,
     told,
 )
-from bridge.analytics.tables.definitions import REJECTED
+from bridge.analytics.tables.definitions import REBALANCES, REJECTED
 from bridge.analytics.tables.ownership import owned
+from bridge.analytics.tables.store import Store
+from tests.unit.bridge.analytics.tables.test_takeover import OLD
 
 
 def test_missing_input_is_one_sentence(tmp_path: Path) -> None:
@@ -56,16 +59,16 @@ def test_output_that_can_not_be_written_is_one_sentence(spark: SparkSession, tmp
         open_store(spark, f"file://{tmp_path}/file/out")
 
 
-def test_reader_puts_in_place_what_a_killed_writer_left(spark: SparkSession, tmp_path: Path) -> None:
-    """But for one that is still at it."""
-    fresh = tmp_path / "_next" / "flaps"
-    fresh.mkdir(parents=True)
-    (tmp_path / "_next" / "moves-flaps").write_text('[["_next/flaps", "flaps"]]')
-    with owned(str(tmp_path)):
+def test_reader_takes_over_what_a_version_before_delta_made(spark: SparkSession, tmp_path: Path) -> None:
+    """But for one that somebody writes; it reads what belongs together."""
+    with ZipFile(OLD) as packed:
+        packed.extractall(tmp_path)
+    with owned(str(tmp_path)), pytest.raises(AnalyticsError, match="EB-ANALYTICS-014"):
         open_tables(spark, str(tmp_path))
-        assert fresh.exists()
-    open_tables(spark, str(tmp_path))
-    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("_")] == ["flaps"]
+    store = open_tables(spark, str(tmp_path))
+    count = store.read(REBALANCES).count()
+    Store(spark, store.root).replace(REBALANCES, store.read_files(REBALANCES, ()))
+    assert count == store.read(REBALANCES).count() == open_tables(spark, str(tmp_path)).read(REBALANCES).count() > 0
 
 
 def test_outcome_counts_what_was_set_aside(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,12 +11,21 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
-from bridge.analytics.job_stream import Stream, broken, drain, interruptible, main, require_source, source_of, tell_gaps
+from bridge.analytics.job_stream import (
+    Stream,
+    broken,
+    drain,
+    interruptible,
+    main,
+    require_own,
+    require_source,
+    source_of,
+    tell_gaps,
+)
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.batch_history import NOTHING_YET, History
-from bridge.analytics.tables.definitions import DERIVED
-from bridge.analytics.tables.kept_history import keep, kept
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.definitions import REJECTED
+from bridge.analytics.tables.store import CHECKPOINT, Store
+from bridge.analytics.tables.table_log import NOTHING_YET
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import lines_of
@@ -58,11 +67,16 @@ def test_other_break_says_how_to_go_on() -> None:
     assert sentence.startswith("EB-ANALYTICS-007: the stream broke (disk full); ")
 
 
-def test_what_broke_a_batch_is_told_and_not_what_spark_made_of_it(store: Store, tmp_path: Path) -> None:
+def test_what_broke_a_batch_is_told_and_not_what_spark_made_of_it(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Spark hands on a text that says that Python raised something."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise NotADirectoryError(20, "Not a directory", "events")
+
     write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
-    Path(store.root).mkdir()
-    Path(store.path("_next")).touch()
+    monkeypatch.setattr(Store, "commit", fail)
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-007: the stream broke \(\[Errno 20\] Not a directory: "):
         drain(store, FolderSource(folder=str(tmp_path / "events"), batch_files=3))
 
@@ -102,14 +116,15 @@ def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     assert stream.last_batch == 3
 
 
-@pytest.mark.parametrize(("batch", "is_known"), [(3, False), (4, True)])
-def test_batch_that_is_taken_once_more_makes_everything_anew(store: Store, batch: int, is_known: bool) -> None:
-    """A kill came after its refresh and before Spark noted it as done; what a topic lost meanwhile is not in it."""
-    for table in DERIVED:
-        Path(store.path(table.name)).mkdir(parents=True)
-    keep(store, History(store, 3, {"g": 0}, {"b1": (1, 100)}))
-    Stream(store).take(Delivery(lines_of(store.spark, ["hello"])), batch)
-    assert (kept(store).last_batch == 3) is is_known
+def test_batch_that_is_taken_once_more_changes_nothing(store: Store) -> None:
+    """A kill came before Spark noted it as done; what a topic lost meanwhile is in the tables."""
+    for lines in (["hello", "you"], ["hello"]):
+        Stream(store).take(Delivery(lines_of(store.spark, lines)), 3)
+    assert store.read(REJECTED).count() == 2
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-034: the tables in .* are of a run, or of a stream "):
+        require_own(store)
+    Path(store.path(CHECKPOINT)).mkdir()
+    require_own(store)
 
 
 def test_interruption_is_noted_and_not_thrown() -> None:

@@ -76,7 +76,7 @@ def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
     assert quick.take(delivery, 0) == slow.take(Delivery(delivery.lines), 0)
     assert rows(store) == rows(other)
     assert quick.seen == slow.seen
-    assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
+    assert not any(Path(store.root).glob("_next/*/*")), "the text of strangers is kept"
 
 
 def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> None:
@@ -87,8 +87,10 @@ def test_what_arrow_takes_spark_takes_as_it_is(store: Store, tmp_path: Path) -> 
     lines = [spoiled(line, chance) if chance.random() < 0.02 else line for line in log.read_bytes().splitlines()]
     log.write_bytes(b"\n".join(lines))
     delivery = delivery_of(store.spark, [str(log)])
-    left = take_columns(store, delivery.files, 0, Makers()).left
+    adopted = take_columns(store, delivery.files, 0, Makers())
+    left = adopted.left
     assert left is not None
+    store.commit(EVENTS, adopted.staged)
     taken, _ = rows(store)
     assert taken <= Counter(map(str, accepted(parsed(delivery.lines), 0).collect()))
     assert taken.total() > 1000
@@ -103,7 +105,7 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
     for alone_bytes in (column_files.ALONE_BYTES, 0):
         monkeypatch.setattr(column_files, "ALONE_BYTES", alone_bytes)
         monkeypatch.setattr(column_files, "ERRAND_BYTES", 20_000)
-        intake = Intake(store, {}, Makers(lambda done, total: shares.append((done, total))))
+        intake = Intake(store, {}, Makers(lambda done, total: shares.append((done, total))), is_anew=True)
         assert not intake.take(delivery_of(store.spark, files), 0).is_doubtful
         taken.append(rows(store))
     assert taken[0] == taken[1]
@@ -135,18 +137,6 @@ def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None
         take_columns(store, [LogFile(str(tmp_path / LOG.path), LOG.source)], 0, Makers())
 
 
-def test_move_that_is_refused_is_one_sentence(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The events would be gone without a word."""
-    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "can't be moved there")
-
-    monkeypatch.setattr(Store, "adopt", refuse)
-    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*can't be moved there"):
-        take_columns(store, log_files(str(tmp_path / "events")), 0, Makers())
-
-
 def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,8 +148,9 @@ def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
         patch.setattr(column_files, "make_columns", die)
         with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*terminated"):
             take_columns(store, files, 0, makers)
-    assert take_columns(store, files, 0, makers).left is not None
-    assert store.read(EVENTS).count() > 0
+    adopted = take_columns(store, files, 0, makers)
+    assert adopted.left is not None
+    assert store.count_staged(adopted.staged) > 0
 
 
 def test_closed_makers_begin_anew(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from bridge.analytics.intake import columns
 from bridge.analytics.intake.columns import Errand, LogFile, Piece, make_columns, pieces_of
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
+from bridge.analytics.tables.definitions import BATCH
 from bridge.telemetry.schema.facts import BridgeStarted, Fact
 from bridge.telemetry.schema.fields import SCHEMA_VERSION
 from bridge.telemetry.schema.terms import Phase, Protocol
@@ -27,13 +28,13 @@ def made(folder: Path, lines: Sequence[bytes], size_bytes: int = 2**20) -> tuple
     """The events of a file, without what they lack, and what is left of it."""
     log = folder / "events-b1-000001.jsonl"
     log.write_bytes(b"".join(line + b"\n" for line in lines))
-    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], size_bytes)), str(folder / "part")))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], size_bytes)), str(folder / "part"), 0))
     rows = [row for _, path in out.days for row in pyarrow.parquet.read_table(path).to_pylist()]
     left = [row for path in out.left_over for row in pyarrow.parquet.read_table(path).to_pylist()]
     assert {row["source"] for row in left} <= {log.name}
-    return [{name: value for name, value in row.items() if value is not None} for row in rows], [
-        row["value"] for row in left
-    ]
+    assert {row.pop(BATCH) for row in rows} <= {0}
+    said = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    return said, [row["value"] for row in left]
 
 
 def test_event_keeps_its_fields(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_kinds_of_a_family_share_a_row_group_and_days_do_not_share_a_file(tmp_pa
     lines = [line for boot, at_us in (("b1", 0), ("b2", DAY_US)) for line in text_of(stamped(facts, boot, at_us))]
     log = tmp_path / "events-b1-000001.jsonl"
     log.write_text("\n".join(lines))
-    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(tmp_path / "part")))
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(tmp_path / "part"), 0))
     assert [day for day, _ in out.days] == ["1970-01-01", "1970-01-02"]
     for _, path in out.days:
         file = pyarrow.parquet.ParquetFile(path)
@@ -125,7 +126,7 @@ def test_last_line_may_end_with_the_file(tmp_path: Path) -> None:
     log = tmp_path / "events-b1-000001.jsonl"
     log.write_bytes(f"{GOOD}\r\n{GOOD}".encode())
     piece = Piece(LogFile(str(log), log.name), 0, log.stat().st_size)
-    ((_, path),) = make_columns(Errand((piece,), str(tmp_path / "part"))).days
+    ((_, path),) = make_columns(Errand((piece,), str(tmp_path / "part"), 0)).days
     assert pyarrow.parquet.read_table(path).num_rows == 2
 
 
@@ -136,7 +137,7 @@ def numbers(folder: Path, *boots: str, far: int = 1) -> object:
     events[-1] = replace(last, stamp=replace(last.stamp, number=1 + far))
     log = folder / "events-b1-000001.jsonl"
     log.write_text("\n".join(text_of(events)))
-    return make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(folder / "part"))).numbers
+    return make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], 2**20)), str(folder / "part"), 0)).numbers
 
 
 def test_numbers_are_told_by_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.analytics.intake.numbers import SPAN_MAX, Numbers, Seen, grown
+from bridge.analytics.intake.numbers import NOTE_MAX, SPAN_MAX, Numbers, Seen, grown, read_seen, written_seen
 
 SMALL = st.sets(st.integers(1, 90), min_size=1)
 
@@ -57,3 +57,10 @@ def test_runs_grow_apart_and_together() -> None:
     assert grown(seen, [("a", Numbers(5, 1)), ("b", Numbers(1, 1))]) is None
     assert grown(seen, [("a", Numbers(5, 1)), ("a", Numbers(5, 1))]) is None
     assert seen == {"a": Seen(3), "b": Seen(1)}
+
+
+def test_what_came_is_written_and_read_again() -> None:
+    """Unless it is too long to stand in the log of a table."""
+    seen = {"b1": Seen(7, 0b101), "b2": Seen()}
+    assert read_seen(written_seen(seen)) == seen
+    assert written_seen({"b1": Seen(0, 1 << 4 * NOTE_MAX)}) == ""

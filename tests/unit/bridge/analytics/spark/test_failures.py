@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from deltalake.exceptions import DeltaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -54,3 +55,13 @@ def test_what_breaks_in_a_python_process_is_named_by_its_last_line(spark: SparkS
 
     with pytest.raises(AnalyticsError, match=r"\(ModuleNotFoundError: No module named 'bridge'\)"), told_failures():
         spark.sparkContext.parallelize([1]).mapPartitions(fail).collect()
+
+
+def test_causes_that_delta_names_are_told_in_one_line() -> None:
+    """It paints them, one below the other; the last one says most."""
+    said = "Generic LocalFileSystem error\n   \x1b[31m↳\x1b[0m Unable to walk dir\n   \x1b[31m↳\x1b[0m Not a directory"
+    whole = r"\(Generic LocalFileSystem error: Unable to walk dir: Not a directory\)"
+    with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-012: the job broke off {whole}"), told_failures():
+        raise OSError(said)
+    with pytest.raises(AnalyticsError, match=r"\(it is not so\)"), told_failures():
+        raise DeltaError("it is not so")

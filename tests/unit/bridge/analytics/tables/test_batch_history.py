@@ -1,9 +1,10 @@
 """What batches change, as far as that is known without tables. Tables by it: tests/pipeline/test_stream."""
 
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.batch_history import GROUPS_MAX, NOTHING_YET, Extent, History
+from bridge.analytics.tables.batch_history import GROUPS_MAX, Extent, History
 from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.table_log import NOTHING_YET
 
 Row = tuple[str | None, str, int, int]
 
@@ -31,10 +32,10 @@ def test_later_batches_name_their_groups_and_runs(store: Store) -> None:
     history.advance(1)
     brought(store, 2, ("h", "b2", 1, 200), ("i", "b2", 2, 201))
     brought(store, 3, ("k", "b2", 3, 202))
-    touched = Extent(groups=frozenset("hi"), first_batch=0, boots=frozenset({"b2"}), order=("b1", "b2"))
+    touched = Extent(groups=frozenset("hi"), first_batch=0, chunks=frozenset({("b2", 0)}), order=("b1", "b2"))
     assert history.advance(2) == touched
     brought(store, 3, ("i", "b2", 4, 203))
-    touched = Extent(groups=frozenset("ki"), first_batch=2, boots=frozenset({"b2"}), order=("b1", "b2"))
+    touched = Extent(groups=frozenset("ki"), first_batch=2, chunks=frozenset({("b2", 0)}), order=("b1", "b2"))
     assert history.advance(3) == touched
 
 
@@ -43,7 +44,7 @@ def test_nothing_new_changes_nothing(store: Store) -> None:
     brought(store, 0, ("g", "b1", 1, 100))
     history = History(store)
     history.advance(0)
-    assert history.advance(1) == Extent(groups=frozenset(), first_batch=1, boots=frozenset(), order=("b1",))
+    assert history.advance(1) == Extent(groups=frozenset(), first_batch=1, chunks=frozenset(), order=("b1",))
 
 
 def test_run_that_turns_out_to_be_older_than_another_makes_everything_anew(store: Store) -> None:

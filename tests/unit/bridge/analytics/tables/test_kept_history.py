@@ -1,13 +1,12 @@
 """What a stream keeps of its batches for its next process."""
 
-from pathlib import Path
-
 import pytest
 
 from bridge.analytics.tables import kept_history
 from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import DERIVED, FLAPS
-from bridge.analytics.tables.kept_history import forget, keep, kept
+from bridge.analytics.tables.kept_history import keep, kept
+from bridge.analytics.tables.publishing import publish
 from bridge.analytics.tables.store import Store
 
 FIRST_BATCHES, BEGAN = {"g": 0, "h": 3}, {"b1": (1, 100), "b2": (7, 2**53 + 1)}
@@ -15,9 +14,9 @@ FIRST_BATCHES, BEGAN = {"g": 0, "h": 3}, {"b1": (1, 100), "b2": (7, 2**53 + 1)}
 
 @pytest.fixture(name="history")
 def _history(store: Store) -> History:
-    """One that was kept, beside tables."""
+    """One that was kept, of tables."""
     for table in DERIVED:
-        Path(store.path(table.name)).mkdir(parents=True)
+        store.commit(table, [])
     history = History(store, 4, FIRST_BATCHES, BEGAN)
     keep(store, history)
     return history
@@ -30,20 +29,20 @@ def test_history_is_the_same_after_a_restart(store: Store, history: History) -> 
     assert kept(store).last_batch == 5
 
 
-def test_history_of_tables_that_are_being_changed_is_not_known(store: Store, history: History) -> None:
-    """Whoever dies meanwhile leaves tables of which some are older than others."""
-    forget(store)
-    assert kept(store) == History(store) != history
-
-
 def test_history_of_other_tables_is_not_known(store: Store, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table that somebody has removed has to be made anew, and so have those that other code made."""
+    """Whoever died while tables were changed leaves some that are newer than others; other code makes other rows."""
     monkeypatch.setattr(kept_history, "made_by", lambda: "another")
     assert kept(store) == History(store) != history
     monkeypatch.undo()
     assert kept(store) == history
-    Path(store.path(FLAPS.name)).rmdir()
+    store.commit(FLAPS, [])
     assert kept(store) == History(store)
+
+
+def test_tables_of_a_run_have_no_history(store: Store, history: History) -> None:
+    """They are written down without."""
+    publish(store)
+    assert kept(store) == History(store) != history
 
 
 def test_code_that_makes_tables_has_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:

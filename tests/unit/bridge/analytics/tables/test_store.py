@@ -30,36 +30,49 @@ def test_table_that_was_never_written_is_empty(store: Store) -> None:
     assert (store.read(FLAPS).columns, ids(store)) == (list(FLAPS.column_names), [])
 
 
-def test_batch_is_replaced_not_added_to(store: Store) -> None:
-    """What an attempt left goes before the next one; other batches stay."""
-    store.append(EVENTS, events(store, "a", batch=0))
-    store.append(EVENTS, events(store, "b", batch=1))
-    store.append(EVENTS, events(store, "c", batch=1, day="2025-11-22"))
-    assert store.last_batch(EVENTS) == 1
-    store.clear_batch(EVENTS, 1)
-    assert (ids(store), store.last_batch(EVENTS), store.last_batch(FLAPS)) == (["a"], 0, -1)
+def test_rows_of_a_batch_take_the_place_of_those_it_had(store: Store) -> None:
+    """Also those that share a file with others; other batches stay."""
+    store.append(EVENTS, events(store, "a", batch=0).union(events(store, "b", batch=1)))
+    store.put_batch(EVENTS, events(store, "c", batch=2), 2)
+    store.put_batch(EVENTS, events(store, "d", "e", batch=1, day="2025-11-22"), 1)
+    assert ids(store) == ["a", "c", "d", "e"]
+    store.put_batch(EVENTS, events(store, batch=2), 2)
+    assert ids(store) == ["a", "d", "e"]
 
 
-def test_rows_without_a_date_are_taken_out_and_counted(store: Store) -> None:
-    """Those of this batch only."""
-    undated = events(store, "x", "y", batch=1).withColumn("date", f.lit(None).cast("date"))
-    store.append(EVENTS, events(store, "a", batch=1).union(undated))
-    assert [store.take_out_undated(EVENTS, batch) for batch in (0, 1, 1)] == [0, 2, 0]
-    assert ids(store) == ["a"]
+def test_batches_are_read_without_the_files_of_others(store: Store) -> None:
+    """The log knows which of them each file holds."""
+    for batch, name in enumerate("abc"):
+        store.append(EVENTS, events(store, name, batch=batch))
+    first = store.log(EVENTS).files()
+    Path(store.path("events", next(one.path for one in first if one.most["batch"] == 0))).unlink()
+    rows = store.read_batches(EVENTS, 0, 1).collect()
+    assert [row["event_id"] for row in rows] == ["b"]
+
+
+def test_rows_without_a_date_are_known_before_they_are_in_a_table(store: Store) -> None:
+    """They are none of ours."""
+    undated = events(store, "x", "y").withColumn("date", f.lit(None).cast("date"))
+    staged = store.stage(EVENTS, events(store, "a").union(undated))
+    assert store.count_staged([one for one in staged if one.day is None]) == 2
+    assert ids(store) == []
+    store.commit(EVENTS, staged)
+    assert ids(store) == ["a", "x", "y"]
+
+
+def test_tables_of_a_version_stay_as_they_were(store: Store) -> None:
+    """Whoever reads them while others are written."""
+    store.append(EVENTS, events(store, "a"))
+    before = Store(store.spark, store.root, {"events": store.log(EVENTS).version or 0})
+    store.replace(EVENTS, events(store, "b"))
+    assert (ids(before), ids(store)) == (["a"], ["b"])
 
 
 def test_files_lie_by_date(store: Store) -> None:
     """Issue 5: partitioned by date."""
     store.append(EVENTS, events(store, "a"))
-    assert [path.name for path in Path(store.path("events")).iterdir() if path.is_dir()] == ["date=2025-11-21"]
-
-
-def test_file_of_an_older_schema_is_read(store: Store) -> None:
-    """Evolution: a column that it lacks is null, one that we don't know is left out."""
-    old = events(store, "a").drop("outcome").withColumnRenamed("sentence", "forgotten")
-    old.write.partitionBy("date", "batch").parquet(store.path("events"))
-    (row,) = store.read(EVENTS).collect()
-    assert (row["event_id"], row["outcome"], row["sentence"], "forgotten" in row) == ("a", None, None, False)
+    names = {path.name for path in Path(store.path("events")).iterdir()}
+    assert names == {"_delta_log", "date=2025-11-21"}
 
 
 def test_table_is_replaced_as_a_whole(store: Store) -> None:
@@ -97,7 +110,7 @@ def test_groups_are_amended_and_others_keep_their_rows(store: Store) -> None:
         flap("g", "23", "a"),
     )
     store.replace(FLAPS, flaps(store, *former))
-    untouched = sorted(Path(store.path("flaps", "date=2025-11-22")).glob("*.parquet"))
+    untouched = [file for file in store.log(FLAPS).files() if file.day == "2025-11-22"]
     new = flaps(store, flap("g", "21", "c"), flap("g", "22", "a"), flap("g", "24", "a"))
     store.amend(FLAPS, new, {"g"})
     days = {"21": ["c", "b"], "22": ["a", "b"], "24": ["a"]}
@@ -106,7 +119,7 @@ def test_groups_are_amended_and_others_keep_their_rows(store: Store) -> None:
         for day, owners in days.items()
         for group, owner in zip("gh", owners, strict=False)
     )
-    assert sorted(Path(store.path("flaps", "date=2025-11-22")).glob("*.parquet")) == untouched
+    assert [file for file in store.log(FLAPS).files() if file.day == "2025-11-22"] == untouched
 
 
 def test_table_without_files_is_amended_too(store: Store) -> None:
@@ -120,29 +133,6 @@ def test_days_differ_by_their_rows_not_by_their_order(store: Store) -> None:
     before = flaps(store, flap("g", "21", "a"), flap("g", "21", "b"), flap("g", "22", "a"))
     after = flaps(store, flap("g", "21", "b"), flap("g", "21", "a"), flap("g", "22", "a"), flap("g", "22", "a"))
     assert [str(day) for day in changed_days(before, after)] == ["2025-11-22"]
-
-
-def test_tables_made_beside_come_into_place_together(store: Store) -> None:
-    """A table that they lack is empty from then on; what an attempt before left beside is gone."""
-    store.replace(FLAPS, flaps(store, flap("g", "21", "a")))
-    store.append(EVENTS, events(store, "a"))
-    store.beside().append(EVENTS, events(store, "b"))
-    store.beside().append(EVENTS, events(store, "c"))
-    assert (ids(store), len(flapped(store))) == (["a"], 1)
-    store.take_over([EVENTS, FLAPS])
-    assert (ids(store), flapped(store)) == (["c"], [])
-    assert [path.name for path in Path(store.path("_next")).iterdir()] == []
-
-
-def test_tables_that_were_being_put_in_place_are_so_later(store: Store) -> None:
-    """The note says which."""
-    store.append(EVENTS, events(store, "a"))
-    assert not store.is_unsettled()
-    store.beside().append(EVENTS, events(store, "b"))
-    Path(store.path("_next", "moves-anew")).write_text('[["_next/anew/events", "events"]]')
-    assert store.is_unsettled()
-    store.settle()
-    assert (ids(store), store.is_unsettled()) == (["b"], False)
 
 
 def test_stream_is_known_by_its_checkpoint(store: Store) -> None:
@@ -181,6 +171,8 @@ class Refusing:
 
 def test_move_that_is_refused_is_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows would be gone without a word."""
+    (staged,) = store.stage(EVENTS, events(store, "a"))
+    monkeypatch.setattr(FileSystem, "size_bytes", lambda *_: 0)
     monkeypatch.setattr(FileSystem, "_files", lambda _: Refusing())
-    with pytest.raises(PermissionError, match="can't be moved there: 'a'"):
-        store.adopt(EVENTS, 0, [("2025-11-21", "a")])
+    with pytest.raises(PermissionError, match="can't be moved there"):
+        store.commit(EVENTS, [staged])

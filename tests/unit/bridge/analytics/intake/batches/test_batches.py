@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge.analytics.intake import batches as intake_module
+from bridge.analytics.intake import numbers as numbers_module
 from bridge.analytics.intake.batches import Intake, Taken, intake_after
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
 from bridge.analytics.intake.duplicates import WORD
@@ -15,7 +16,7 @@ from bridge.analytics.intake.numbers import Seen
 from bridge.analytics.intake.reading import DETAIL, LINE, REASON, SOURCE
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, REJECTED
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.store import MADE, Store
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
 from bridge.telemetry.schema.fields import COLUMNS, FieldType
 from tests.support.fleet_files import write_log
@@ -109,12 +110,49 @@ def test_batch_of_copies_only_leaves_nothing(store: Store) -> None:
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"duplicate": 3})
 
 
-def test_batch_that_is_tried_again_takes_the_place_of_the_first_try(store: Store) -> None:
-    """The process was killed before the batch was noted as done: the next one knows earlier batches only."""
-    for _ in range(2):
-        intake_after(store, 0).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
+def test_batch_that_is_tried_again_changes_nothing(store: Store) -> None:
+    """The process was killed before Spark noted the batch as done; what came of each run is noted with it."""
+    for lines in ([*LINES, "hello"], LINES[:1]):
+        intake_after(store).take(Delivery(lines_of(store.spark, lines)), 0)
     assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
-    assert intake_after(store, 1).seen == {"b1": Seen(3)}
+    assert intake_after(store).seen == {"b1": Seen(3)}
+
+
+def test_batch_that_was_set_aside_but_not_taken_is_set_aside_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process was killed between the two tables."""
+
+    def die(*_: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(intake_module, "written_seen", die)
+        with pytest.raises(InterruptedError):
+            Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, "hello", "you"])), 0)
+    assert (numbers(store), reasons(store)) == ([], {"foreign": 2})
+    Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
+    assert (numbers(store), reasons(store)) == ([1, 2, 3], {"foreign": 1})
+
+
+def test_tables_that_are_being_made_meanwhile_keep_their_files(store: Store) -> None:
+    """A stream takes batches while it refreshes the tables."""
+    being_made = Path(store.path("_next", MADE, "x"))
+    being_made.mkdir(parents=True)
+    Intake(store, {}).take(Delivery(lines_of(store.spark, [*LINES, "hello"])), 0)
+    assert [path.name for path in Path(store.path("_next", MADE)).iterdir()] == ["x"]
+
+
+def test_what_came_is_read_from_the_events_where_no_batch_has_noted_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note of runs that are far apart would be too long; tables of an earlier version have none."""
+    assert intake_after(store).seen == {}
+    Intake(store, {}).take(Delivery(lines_of(store.spark, LINES[:1])), 0)
+    monkeypatch.setattr(numbers_module, "NOTE_MAX", 1)
+    intake_after(store).take(Delivery(lines_of(store.spark, LINES[1:])), 1)
+    assert store.log(EVENTS).note() == ""
+    assert intake_after(store).seen == {"b1": Seen(3)}
 
 
 def log_of(folder: Path, *places: int) -> str:
@@ -128,8 +166,8 @@ def log_of(folder: Path, *places: int) -> str:
 def test_numbers_that_come_late_are_new(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Partitions of a topic do not go in step: nothing is counted by Spark, nor read again, also after a restart."""
     Intake(store, {}).take(delivery_of(store.spark, [log_of(tmp_path, 0, 3)]), 0)
-    monkeypatch.setattr(intake_module.Intake, "_take_counted", None)
-    intake = intake_after(store, 1)
+    monkeypatch.setattr(intake_module.Intake, "_counted", None)
+    intake = intake_after(store)
     assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 1, 5), log_of(tmp_path, 4)]), 1).is_doubtful
     assert not intake.take(delivery_of(store.spark, [log_of(tmp_path, 2)]), 2).is_doubtful
     assert (numbers(store), intake.seen) == ([1, 2, 3, 4, 5, 6], {"b1": Seen(6)})
@@ -169,4 +207,4 @@ def test_records_say_the_same_here_and_on_a_cluster(
     assert (taken.refused > len(STRANGERS), taken.is_doubtful) == (True, True)
     assert rows(store) == rows(there.store)
     assert here.seen == there.seen
-    assert not any(Path(store.root).glob("_next/*")), "the text of strangers is kept"
+    assert not any(Path(store.root).glob("_next/*/*")), "the text of strangers is kept"

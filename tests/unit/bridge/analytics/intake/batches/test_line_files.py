@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bridge.analytics.intake.batches import forget_lines, written_down
+from bridge.analytics.intake.batches import written_down
 from bridge.analytics.tables.store import Store
 from tests.support.spark import records_of
 
@@ -23,10 +23,3 @@ def test_records_take_the_place_of_those_before(store: Store) -> None:
     delivery = written_down(store, records_of(store.spark, [("second", "t-0")]))
     assert delivery.lines.collect() == [("second", "t-0")]
     assert [Path(file.path).read_text() for file in delivery.files] == ["second\n"]
-
-
-def test_forgotten_lines_are_gone(store: Store) -> None:
-    """They may hold the text of strangers."""
-    written_down(store, records_of(store.spark, [("my password", "t-0")]))
-    forget_lines(store)
-    assert [path for path in Path(store.root).rglob("*") if path.is_file()] == []

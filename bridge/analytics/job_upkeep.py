@@ -1,0 +1,62 @@
+"""The job `upkeep`: retention, few large files instead of many small ones, and the removal of files nobody needs."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import click
+
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.tables.ownership import owned
+from bridge.analytics.tables.upkeep import Tended, Upkeep, tend
+
+PROBE = "_now"
+
+
+def main(out: str, keep_days: Mapping[str, int], spared_hours: int) -> None:
+    """Do what is due, and say what was done."""
+    if "://" in out or not Path(out).is_dir():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-035: {out} is no folder of this machine, and only tables in one are kept up; "
+            "name the --out of `analytics run` or `analytics stream`"
+        )
+    with owned(out):
+        for line in told(tend(out, Upkeep(keep_days=keep_days, spared_hours=spared_hours), today(out))):
+            click.echo(line)
+
+
+def told(done: Iterable[Tended]) -> list[str]:
+    """What was done in lines, a table each; those for which nothing was due are left out."""
+    lines = [
+        f"{one.table:<12}{one.expired:>6} files of old days left, {len(one.gathered)} days gathered, "
+        f"{one.removed} files removed"
+        for one in done
+        if one.expired or one.gathered or one.removed
+    ]
+    return lines or ["nothing was due"]
+
+
+def today(out: str) -> date:
+    """The UTC day, by the clock of the file system that the tables are on."""
+    probe = Path(out) / PROBE
+    probe.touch()
+    return datetime.fromtimestamp(probe.stat().st_mtime, UTC).date()
+
+
+class UpkeepSchedule:
+    """Upkeep of the tables of a stream, once in so many turns; tables on other machines have none."""
+
+    def __init__(self, out: str, wanted: Upkeep, turns: int) -> None:
+        self._out, self._wanted, self._turns, self._left = out, wanted, turns, turns
+
+    def turn(self) -> None:
+        """Count, and do it when it is due."""
+        self._left -= 1
+        if self._left <= 0:
+            self.do()
+
+    def do(self) -> None:
+        """Do it now."""
+        self._left = self._turns
+        if "://" not in self._out:
+            tend(self._out, self._wanted, today(self._out))

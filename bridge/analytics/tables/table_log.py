@@ -1,0 +1,218 @@
+"""One table as Delta Lake keeps it: Parquet files below a folder, and the log that says which of them are the table.
+
+The door to delta-rs, which needs neither Arrow nor Spark. It writes no rows: files are made by others, and come in and
+go by one commit, all or none.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake.exceptions import CommitFailedError
+from deltalake.schema import ArrayType, PrimitiveType
+from deltalake.transaction import AddAction, RemoveAction
+
+from bridge.analytics.tables.definitions import BATCH, DATE, ColumnType, Table
+
+DELTA_TYPES: Mapping[ColumnType, PrimitiveType | ArrayType] = {
+    ColumnType.TEXT: PrimitiveType("string"),
+    ColumnType.NUMBER: PrimitiveType("long"),
+    ColumnType.FLAG: PrimitiveType("boolean"),
+    ColumnType.TEXTS: ArrayType(PrimitiveType("string")),
+    ColumnType.NUMBERS: ArrayType(PrimitiveType("long")),
+    ColumnType.DATE: PrimitiveType("date"),
+}
+GROUP = "group_id"
+STATISTICS = (GROUP, BATCH, "number")
+"""Columns of which the log knows the least and the greatest value of each file: by them files are passed over."""
+INTAKE = "epochbridge-intake"
+"""The application whose transactions are numbered by the micro-batches of a stream."""
+NOTE = "epochbridge"
+NOTES_AT_MOST = 32
+"""So many of the last commits are looked at for a note."""
+NOTHING_YET = -1
+ATTEMPTS = 5
+"""So often a commit is tried again that came at the same time as another one."""
+Value = str | int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file of a table: its path below the folder of the table, the value of `date` of all its rows, and what its
+    rows have, None for what nobody knows.
+    """
+
+    path: str
+    size_bytes: int
+    day: str | None
+    rows: int | None = None
+    least: Mapping[str, Value] = field(default_factory=dict)
+    most: Mapping[str, Value] = field(default_factory=dict)
+
+    def may_hold(self, column: str, values: Iterable[Value]) -> bool:
+        """Whether one of the values may be in the column, by what the log knows."""
+        if column not in self.least or column not in self.most:
+            return True
+        least, most = self.least[column], self.most[column]
+        return any(_is_within(value, least, most) for value in values)
+
+    def may_hold_batches(self, after: int, through: int) -> bool:
+        """Whether rows of a batch later than `after` and not later than `through` may be in it."""
+        return self.may_lie_in(BATCH, after + 1, through)
+
+    def may_lie_in(self, column: str, first: int, last: int) -> bool:
+        """Whether a column of numbers may have a value between these two."""
+        least, most = self.least.get(column), self.most.get(column)
+        if not isinstance(least, int) or not isinstance(most, int):
+            return True
+        return most >= first and least <= last
+
+
+def _is_within(value: Value, least: Value, most: Value) -> bool:
+    if isinstance(value, int) and isinstance(least, int) and isinstance(most, int):
+        return least <= value <= most
+    return str(least) <= str(value) <= str(most)
+
+
+class TableLog:
+    """The log of a table in a folder, as it is now or was at a version; a table without one is empty."""
+
+    def __init__(self, folder: str, table: Table, version: int | None = None) -> None:
+        self._folder, self._table = folder, table
+        self._delta = DeltaTable(folder, version=version) if DeltaTable.is_deltatable(folder) else None
+
+    @property
+    def version(self) -> int | None:
+        """The version that is looked at, None where the table was never written."""
+        return None if self._delta is None else self._delta.version()
+
+    def files(self) -> list[DataFile]:
+        """The files that are the table."""
+        if self._delta is None:
+            return []
+        told = self._delta.get_add_actions(flatten=True)
+        columns = {name: told.column(name).to_pylist() for name in told.schema.names}
+        return [_data_file(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+
+    def done(self) -> int:
+        """The last batch that was committed, `NOTHING_YET` before the first."""
+        found = None if self._delta is None else self._delta.transaction_version(INTAKE)
+        return NOTHING_YET if found is None else found
+
+    def note(self) -> str | None:
+        """What the last commit that had something to say has said."""
+        commits = [] if self._delta is None else self._delta.history(NOTES_AT_MOST)
+        return next((str(commit[NOTE]) for commit in commits if NOTE in commit), None)
+
+    def expire(self, day: str) -> int:
+        """Let the files of all days before this one leave the table; how many there were."""
+        gone = [file for file in self.files() if file.day is not None and file.day < day]
+        if gone:
+            self.commit([], gone, note=self.note())
+        return len(gone)
+
+    def gather(self, day: str, size_bytes: int) -> None:
+        """Make few large files of those of a day, in which the rows of a group lie together where the table has any."""
+        assert self._delta is not None
+        note = self.note()
+        properties = CommitProperties(custom_metadata={} if note is None else {NOTE: note})
+        optimize, chosen = self._delta.optimize, [(DATE, "=", day)]
+        if GROUP in self._table.column_names:
+            optimize.z_order([GROUP], chosen, size_bytes, commit_properties=properties)
+        else:
+            optimize.compact(chosen, size_bytes, commit_properties=properties)
+        self._delta.update_incremental()
+
+    def vacuum(self, spared_hours: int, versions: Iterable[int]) -> int:
+        """Remove files that are no part of the table, nor were in the last hours or at these versions; how many."""
+        assert self._delta is not None
+        removed = self._delta.vacuum(
+            spared_hours, dry_run=False, enforce_retention_duration=False, full=True, keep_versions=[*versions]
+        )
+        self._delta.update_incremental()
+        return len(removed)
+
+    def commit(
+        self,
+        added: Iterable[DataFile],
+        removed: Iterable[DataFile] = (),
+        *,
+        done: int | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Let files become part of the table and others leave it, at once; `done` is the batch that this was.
+
+        A stream takes batches while files are gathered: what another commit did meanwhile is no fault, unless it took
+        one of the same files out.
+        """
+        delta, leaving = self._evolved(), list(removed)
+        properties = CommitProperties(
+            custom_metadata={} if note is None else {NOTE: note},
+            app_transactions=[] if done is None else [Transaction(INTAKE, done)],
+        )
+        now_ms = int(time.time() * 1_000)
+        actions: list[AddAction | RemoveAction] = [
+            *(_addition(file, now_ms) for file in added),
+            *(RemoveAction(one.path, True, now_ms, one.size_bytes, {DATE: one.day}) for one in leaving),
+        ]
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                delta.create_write_transaction(actions, "append", delta.schema(), [DATE], commit_properties=properties)
+            except CommitFailedError:
+                delta.update_incremental()
+                if not left or not {one.path for one in leaving} <= {one.path for one in self.files()}:
+                    raise
+            else:
+                break
+        delta.update_incremental()
+
+    def _evolved(self) -> DeltaTable:
+        """The table with all columns that it has by now; made where it is not there."""
+        wanted = Schema([Field(column.name, DELTA_TYPES[column.type]) for column in self._table.columns])
+        if self._delta is None:
+            self._delta = DeltaTable.create(
+                self._folder,
+                wanted,
+                partition_by=[DATE],
+                configuration={"delta.dataSkippingStatsColumns": ",".join(statistics(self._table))},
+            )
+        known = {one.name for one in self._delta.schema().fields}
+        missing = [one for one in wanted.fields if one.name not in known]
+        if missing:
+            self._delta.alter.add_columns(missing)
+            self._delta.update_incremental()
+        return self._delta
+
+
+def statistics(table: Table) -> list[str]:
+    """Those of `STATISTICS` that a table has."""
+    return [name for name in STATISTICS if name in table.column_names]
+
+
+def _data_file(row: Mapping[str, object]) -> DataFile:
+    """A file as the log tells it: `min.…` and `max.…` beside path, size and rows."""
+    day, size_bytes, rows = row[f"partition.{DATE}"], row["size_bytes"], row["num_records"]
+    assert isinstance(size_bytes, int)
+    assert rows is None or isinstance(rows, int)
+    return DataFile(
+        path=str(row["path"]),
+        size_bytes=size_bytes,
+        day=None if day is None else str(day),
+        rows=rows,
+        least=_values(row, "min"),
+        most=_values(row, "max"),
+    )
+
+
+def _values(row: Mapping[str, object], prefix: str) -> dict[str, Value]:
+    told = {name: row.get(f"{prefix}.{name}") for name in STATISTICS}
+    return {name: value for name, value in told.items() if isinstance(value, str | int)}
+
+
+def _addition(file: DataFile, now_ms: int) -> AddAction:
+    told: dict[str, object] = {"minValues": dict(file.least), "maxValues": dict(file.most), "nullCount": {}}
+    if file.rows is not None:
+        told["numRecords"] = file.rows
+    return AddAction(file.path, file.size_bytes, {DATE: file.day}, now_ms, True, json.dumps(told))

@@ -1,0 +1,55 @@
+"""Tables of versions before Delta, folders of Parquet files by day and batch, become Delta tables once.
+
+Whoever dies meanwhile leaves the old folders beside, and the next process does the rest.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from bridge.analytics.spark.column_types import table_schema
+from bridge.analytics.tables.current_files import BEFORE
+from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, ON_DEMAND, TABLES, Table
+from bridge.analytics.tables.publishing import publish
+from bridge.analytics.tables.store import CHECKPOINT, NEXT, Store
+from bridge.analytics.tables.table_log import NOTHING_YET
+
+ALL = (*TABLES.values(), *ON_DEMAND)
+
+
+def is_old(store: Store) -> bool:
+    """Whether there are tables that have to be taken over."""
+    return store.files.exists(store.path(BEFORE)) or any(_is_old(store, table) for table in ALL)
+
+
+def take_over(store: Store) -> None:
+    """Read what is old once, and let Delta tables stand in its place; only for who knows that nobody else does."""
+    done = _last_done(store) if store.has_stream() else None
+    store.files.make_folder(store.path(BEFORE))
+    for table in ALL:
+        if _is_old(store, table):
+            store.files.move(store.path(table.name), store.path(BEFORE, table.name))
+    for table in ALL:
+        if store.files.exists(store.path(BEFORE, table.name)) and not store.log(table).version:
+            _convert(store, table, done)
+    publish(store)
+    store.files.delete(store.path(BEFORE))
+
+
+def _is_old(store: Store, table: Table) -> bool:
+    return store.log(table).version is None and bool(store.files.find(store.path(table.name, f"{DATE}=*")))
+
+
+def _convert(store: Store, table: Table, done: int | None) -> None:
+    """The rows of an old table; of a stream's those of batches that were whole, for the next one comes again."""
+    rows: DataFrame = store.spark.read.schema(table_schema(table)).parquet(store.path(BEFORE, table.name))
+    if done is not None and BATCH in table.column_names:
+        rows = rows.where(f.col(BATCH) <= done)
+    is_begun = table is EVENTS and done not in {None, NOTHING_YET}
+    store.commit(table, store.stage(table, rows), done=done if is_begun else None)
+    store.clear_folder(NEXT)
+
+
+def _last_done(store: Store) -> int:
+    """The last batch that a stream has noted as done: one that was begun after it may be there in part."""
+    found = store.files.find(store.path(CHECKPOINT, "commits", "[0-9]*"))
+    return max((int(path.rpartition("/")[2]) for path in found), default=NOTHING_YET)

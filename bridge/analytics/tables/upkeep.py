@@ -1,0 +1,90 @@
+"""Keeps tables small: old days go, many small files become few large ones by group, files that nobody needs go.
+
+It needs no Spark, and works on tables of this machine, whose writer it has to be.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import groupby
+
+from bridge.analytics.tables.definitions import DERIVED, EVENTS, ON_DEMAND, TABLES, Table
+from bridge.analytics.tables.snapshot import VERSIONS, read_snapshot, versions_of, write_snapshot
+from bridge.analytics.tables.table_log import DataFile, TableLog
+
+SPARED_HOURS = 168
+"""So long files remain readable that have left a table: reports that run, and Delta's time travel."""
+FILE_BYTES = 128 * 2**20
+"""What a file of many is to be; one of less than half of it is small."""
+SMALL_FILES_MIN = 8
+"""So many small files of a day are made few; of a day that is over two are enough."""
+SINCE = "since"
+"""Under this name the snapshot has the first day whose derived rows still change: days before it lack events by now."""
+TENDED = (*TABLES.values(), *ON_DEMAND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """How many days each table keeps, all if it is not named, and how long files are spared that have left one."""
+
+    keep_days: Mapping[str, int] = field(default_factory=dict)
+    spared_hours: int = SPARED_HOURS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tended:
+    """What was done for a table: files of old days that have left it, days whose files were gathered, files removed."""
+
+    table: str
+    expired: int
+    gathered: tuple[str, ...]
+    removed: int
+
+
+def tend(root: str, wanted: Upkeep, today: date) -> list[Tended]:
+    """Do what is due for every table below a root; whoever reads has the same rows, but for those of old days.
+
+    A table that is at the version of the snapshot is so afterwards; a table that is being changed stays another one.
+    """
+    return [_tended(root, table, wanted, today) for table in TENDED if TableLog(f"{root}/{table.name}", table).version]
+
+
+def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
+    log, told = TableLog(f"{root}/{table.name}", table), read_snapshot(root)
+    versions = versions_of(told)
+    is_pinned = versions.get(table.name) == log.version
+    expired = _expire(log, table, wanted, today)
+    gathered = tuple(days_to_gather(log.files(), str(today)))
+    for day in gathered:
+        log.gather(day, FILE_BYTES)
+    if is_pinned and log.version is not None:
+        versions[table.name] = log.version
+    if expired and table in {EVENTS, *DERIVED}:
+        told[SINCE] = max(str(told.get(SINCE, "")), _first_day(wanted.keep_days[table.name] - 1, today))
+    if told:
+        write_snapshot(root, {**told, VERSIONS: versions})
+    removed = log.vacuum(wanted.spared_hours, [versions[table.name]] if table.name in versions else [])
+    return Tended(table=table.name, expired=expired, gathered=gathered, removed=removed)
+
+
+def _expire(log: TableLog, table: Table, wanted: Upkeep, today: date) -> int:
+    days = wanted.keep_days.get(table.name)
+    return 0 if days is None else log.expire(_first_day(days, today))
+
+
+def _first_day(days: int, today: date) -> str:
+    return str(today - timedelta(days=days))
+
+
+def days_to_gather(files: list[DataFile], today: str) -> Iterator[str]:
+    """The days that have too many small files."""
+    dated = sorted(((file.day, file.size_bytes) for file in files if file.day is not None), key=lambda one: one[0])
+    for day, group in groupby(dated, key=lambda one: one[0]):
+        small = sum(size_bytes < FILE_BYTES // 2 for _, size_bytes in group)
+        if small >= (SMALL_FILES_MIN if day >= today else 2):
+            yield day
+
+
+def first_live_day(told: Mapping[str, object]) -> str:
+    """The first day whose derived rows still change, by a snapshot."""
+    return str(told.get(SINCE, ""))

@@ -1,0 +1,117 @@
+"""One table by its log, without Spark."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError
+
+from bridge.analytics.tables.arrow_types import arrow_schema
+from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, FLAPS, REBALANCES, STORMS
+from bridge.analytics.tables.table_log import GROUP, NOTES_AT_MOST, NOTHING_YET, DataFile, TableLog, statistics
+
+DAY = "2025-11-21"
+
+
+def data_file(folder: Path, name: str, *groups: str, day: str = DAY) -> DataFile:
+    """A file of the table `flaps` in its place."""
+    path = folder / f"{DATE}={day}" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pa.parquet.write_table(pa.table({GROUP: list(groups)}), path)
+    size_bytes = path.stat().st_size
+    return DataFile(
+        path=f"{DATE}={day}/{name}",
+        size_bytes=size_bytes,
+        day=day,
+        rows=len(groups),
+        least={GROUP: min(groups)},
+        most={GROUP: max(groups)},
+    )
+
+
+def test_table_that_is_not_there_has_nothing(tmp_path: Path) -> None:
+    """Nor is it made by who looks."""
+    log = TableLog(str(tmp_path / "flaps"), FLAPS)
+    assert (log.version, log.files(), log.done(), log.note()) == (None, [], NOTHING_YET, None)
+    assert not (tmp_path / "flaps").exists()
+
+
+def test_files_come_and_go_at_once(tmp_path: Path) -> None:
+    """With all that is known of them, also to who opens the table later; others than ours read it, too."""
+    first, second = data_file(tmp_path, "a", "g", "h"), data_file(tmp_path, "b", "i", day="2025-11-22")
+    log = TableLog(str(tmp_path), FLAPS)
+    log.commit([first])
+    version = log.version
+    log.commit([second], [first])
+    assert log.files() == TableLog(str(tmp_path), FLAPS).files() == [second]
+    assert TableLog(str(tmp_path), FLAPS, version).files() == [first]
+    rows = DeltaTable(str(tmp_path)).to_pyarrow_table(columns=[GROUP, "owner"]).to_pylist()
+    assert rows == [{GROUP: "i", "owner": None}]
+
+
+def test_batch_and_note_are_of_their_commit(tmp_path: Path) -> None:
+    """A commit without leaves them; a note is looked for in the last ones only."""
+    log = TableLog(str(tmp_path), FLAPS)
+    log.commit([data_file(tmp_path, "a", "g")], done=3, note="x")
+    log.commit([])
+    assert (log.done(), log.note()) == (3, "x")
+    for _ in range(NOTES_AT_MOST):
+        log.commit([])
+    reopened = TableLog(str(tmp_path), FLAPS)
+    assert (reopened.done(), reopened.note()) == (3, None)
+
+
+def test_commits_at_the_same_time_both_count(tmp_path: Path) -> None:
+    """A stream takes batches while files are gathered; only a file that both took out is a fault."""
+    first, second, third = (data_file(tmp_path, name, "g") for name in "abc")
+    TableLog(str(tmp_path), FLAPS).commit([first])
+    taking, gathering, late = (TableLog(str(tmp_path), FLAPS) for _ in range(3))
+    gathering.commit([second], [first])
+    taking.commit([third], done=7)
+    assert {file.path for file in taking.files()} == {second.path, third.path}
+    with pytest.raises(CommitFailedError, match="concurrent"):
+        late.commit([], [first])
+    stale = TableLog(str(tmp_path), FLAPS)
+    taking.commit([first])
+    stale.gather(DAY, 2**20)
+    assert sorted(file.rows or 0 for file in TableLog(str(tmp_path), FLAPS).files()) == [1, 2]
+
+
+def test_file_without_a_day_and_without_figures_is_one(tmp_path: Path) -> None:
+    """Rows that are set aside may have no time; on other machines nobody counts them."""
+    file = DataFile(path=f"{DATE}=__HIVE_DEFAULT_PARTITION__/a", size_bytes=1, day=None)
+    log = TableLog(str(tmp_path), FLAPS)
+    log.commit([file])
+    assert log.files() == [file]
+    assert file.may_hold(GROUP, ["g"])
+    assert file.may_hold_batches(0, 1)
+
+
+def test_table_of_an_older_schema_gets_its_new_columns(tmp_path: Path) -> None:
+    """Evolution: what older files lack is null to everybody."""
+    older = pa.schema([field for field in arrow_schema(FLAPS) if field.name != "via"])
+    DeltaTable.create(str(tmp_path), Schema.from_arrow(older), partition_by=[DATE])
+    file = data_file(tmp_path, "a", "g")
+    TableLog(str(tmp_path), FLAPS).commit([file])
+    table = DeltaTable(str(tmp_path))
+    assert {field.name for field in table.schema().fields} == {*FLAPS.column_names}
+    assert table.to_pyarrow_table(columns=[GROUP, "via"]).to_pylist() == [{GROUP: "g", "via": None}]
+
+
+@pytest.mark.parametrize(("asked", "is_there"), [("a", False), ("g", True), ("h", True), ("k", True), ("l", False)])
+def test_file_is_passed_over_by_its_least_and_greatest(asked: str, is_there: bool) -> None:
+    """Whatever lies between them may be in it."""
+    file = DataFile(path="a", size_bytes=1, day=DAY, least={GROUP: "g", BATCH: 2}, most={GROUP: "k", BATCH: 4})
+    assert file.may_hold(GROUP, ["", asked]) is is_there
+    spans = {
+        (after, through): file.may_hold_batches(after, through) for after, through in ((-1, 1), (1, 2), (3, 9), (4, 9))
+    }
+    assert spans == {(-1, 1): False, (1, 2): True, (3, 9): True, (4, 9): False}
+
+
+def test_statistics_are_of_columns_that_a_table_has() -> None:
+    """Every table has groups, those that batches bring know which."""
+    assert (statistics(EVENTS), statistics(REBALANCES)) == ([GROUP, BATCH, "number"], [GROUP])
+    assert all(statistics(table) for table in (FLAPS, STORMS))

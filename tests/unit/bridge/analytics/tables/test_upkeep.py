@@ -1,0 +1,143 @@
+"""What tables need from time to time, without Spark."""
+
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+from deltalake import DeltaTable
+
+from bridge.analytics.tables.arrow_types import arrow_schema
+from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, FLAPS, GAPS, Table
+from bridge.analytics.tables.snapshot import pinned_log, read_snapshot, write_snapshot
+from bridge.analytics.tables.table_log import GROUP, DataFile, TableLog
+from bridge.analytics.tables.upkeep import (
+    FILE_BYTES,
+    SMALL_FILES_MIN,
+    Tended,
+    Upkeep,
+    days_to_gather,
+    first_live_day,
+    tend,
+)
+
+TODAY = date(2025, 11, 21)
+
+
+def written(root: Path, table: Table, day: str, groups: Iterable[str]) -> None:
+    """A file of the table for each group, each by a commit of its own."""
+    folder = root / table.name
+    log = TableLog(str(folder), table)
+    schema = pa.schema([field for field in arrow_schema(table) if field.name != DATE])
+    for group in groups:
+        place = f"{DATE}={day}/{group}.parquet"
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        columns = {GROUP: group, "source": group}
+        rows = [{field.name: columns.get(field.name) for field in schema}] * 3
+        pa.parquet.write_table(pa.Table.from_pylist(rows, schema), folder / place)
+        size_bytes = (folder / place).stat().st_size
+        least = {GROUP: group} if GROUP in schema.names else {}
+        log.commit([DataFile(path=place, size_bytes=size_bytes, day=day, rows=3, least=least, most=least)], note="n")
+
+
+def published(root: Path, **more: object) -> None:
+    """A snapshot of what is there."""
+    logs = {table.name: TableLog(f"{root}/{table.name}", table) for table in (EVENTS, FLAPS, DAILY, GAPS)}
+    write_snapshot(str(root), {"versions": {name: log.version for name, log in logs.items() if log.version}, **more})
+
+
+def groups_of(root: Path, table: Table) -> list[str]:
+    """The groups in a table, as other readers of Delta find them, in the order of its files."""
+    return [str(name) for name in DeltaTable(f"{root}/{table.name}").to_pyarrow_table()[GROUP].to_pylist()]
+
+
+def test_small_files_of_a_day_become_one_by_group(tmp_path: Path) -> None:
+    """Today's only if they are many; rows, note and snapshot stay what they were."""
+    for day, names in (("2025-11-20", "hg"), ("2025-11-21", "kl")):
+        written(tmp_path, EVENTS, day, names)
+    published(tmp_path, history={"last_batch": 3})
+    assert tend(str(tmp_path), Upkeep(), TODAY) == [
+        Tended(table="events", expired=0, gathered=("2025-11-20",), removed=0)
+    ]
+    files = {file.day: file for file in pinned_log(str(tmp_path), EVENTS).files() if file.day == "2025-11-20"}
+    assert [(one.rows, one.least[GROUP], one.most[GROUP]) for one in files.values()] == [(6, "g", "h")]
+    rows = pa.parquet.read_table(tmp_path / "events" / files["2025-11-20"].path)
+    assert rows[GROUP].to_pylist() == ["g"] * 3 + ["h"] * 3
+    assert sorted(groups_of(tmp_path, EVENTS)) == sorted("ghkl" * 3)
+    assert TableLog(f"{tmp_path}/events", EVENTS).note() == "n"
+    assert read_snapshot(str(tmp_path))["history"] == {"last_batch": 3}
+    assert tend(str(tmp_path), Upkeep(), TODAY) == [Tended(table="events", expired=0, gathered=(), removed=0)]
+
+
+def test_table_without_groups_is_gathered_too(tmp_path: Path) -> None:
+    """It lies as it came."""
+    written(tmp_path, GAPS, "2025-11-20", "ab")
+    tend(str(tmp_path), Upkeep(), TODAY)
+    assert [file.rows for file in TableLog(f"{tmp_path}/gaps", GAPS).files()] == [6]
+
+
+def test_old_days_go_table_by_table(tmp_path: Path) -> None:
+    """What is made of events from then on leaves the days alone of which events are gone."""
+    for table in (EVENTS, DAILY):
+        for day in ("2025-11-18", "2025-11-19", "2025-11-20"):
+            written(tmp_path, table, day, "g")
+    published(tmp_path)
+    tended = tend(str(tmp_path), Upkeep(keep_days={"events": 1}), TODAY)
+    assert {one.table: one.expired for one in tended} == {"events": 2, "daily": 0}
+    assert (len(groups_of(tmp_path, EVENTS)), len(groups_of(tmp_path, DAILY))) == (3, 9)
+    assert first_live_day(read_snapshot(str(tmp_path))) == "2025-11-21"
+    tend(str(tmp_path), Upkeep(keep_days={"events": 2}), TODAY)
+    assert first_live_day(read_snapshot(str(tmp_path))) == "2025-11-21"
+
+
+def test_files_that_have_left_go_unless_the_snapshot_needs_them(tmp_path: Path) -> None:
+    """A table that is being changed has readers of its former version; what a kill left behind goes, too."""
+    written(tmp_path, FLAPS, "2025-11-21", "gh")
+    published(tmp_path)
+    log = TableLog(f"{tmp_path}/flaps", FLAPS)
+    first, second = sorted(log.files(), key=lambda file: file.path)
+    log.commit([], [second])
+    orphan = tmp_path / "flaps" / f"{DATE}=2025-11-21" / "orphan.parquet"
+    orphan.write_bytes((tmp_path / "flaps" / first.path).read_bytes())
+    (tended,) = tend(str(tmp_path), Upkeep(spared_hours=0), TODAY)
+    assert tended.removed == 1
+    assert not orphan.exists()
+    assert [(tmp_path / "flaps" / file.path).exists() for file in pinned_log(str(tmp_path), FLAPS).files()] == [
+        True
+    ] * 2
+    published(tmp_path)
+    (tended,) = tend(str(tmp_path), Upkeep(spared_hours=0), TODAY)
+    assert tended.removed == 1
+    assert not (tmp_path / "flaps" / second.path).exists()
+    assert groups_of(tmp_path, FLAPS) == ["g"] * 3
+
+
+def test_table_that_is_being_changed_stays_another_one_than_the_snapshot_says(tmp_path: Path) -> None:
+    """Somebody died while the tables were made: they don't belong together, whatever is done to their files."""
+    written(tmp_path, FLAPS, "2025-11-20", "g")
+    published(tmp_path)
+    version = pinned_log(str(tmp_path), FLAPS).version
+    written(tmp_path, FLAPS, "2025-11-20", "hi")
+    tend(str(tmp_path), Upkeep(), TODAY)
+    assert pinned_log(str(tmp_path), FLAPS).version == version
+    assert len(TableLog(f"{tmp_path}/flaps", FLAPS).files()) == 1
+
+
+def test_days_are_gathered_by_the_number_of_their_small_files() -> None:
+    """Large ones are let be, and so is a rest."""
+    small, large = 1_000, FILE_BYTES
+    sizes = {
+        "2025-11-18": [small, large, large],
+        "2025-11-19": [small, small],
+        "2025-11-20": [large, large],
+        "2025-11-21": [small] * (SMALL_FILES_MIN - 1),
+        "2025-11-22": [small] * SMALL_FILES_MIN,
+    }
+    files = [
+        DataFile(path=f"{day}-{place}", size_bytes=size, day=day)
+        for day, listed in sizes.items()
+        for place, size in enumerate(listed)
+    ]
+    undated = [DataFile(path=str(place), size_bytes=small, day=None) for place in range(SMALL_FILES_MIN)]
+    assert [*days_to_gather([*files, *undated], str(TODAY))] == ["2025-11-19", "2025-11-22"]

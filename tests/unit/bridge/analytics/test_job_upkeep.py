@@ -1,0 +1,60 @@
+"""The job that keeps tables up: what it says, and when a stream does it."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bridge.analytics import job_upkeep
+from bridge.analytics.command import analytics
+from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.job_upkeep import UpkeepSchedule, main, today, told
+from bridge.analytics.tables.definitions import FLAPS
+from bridge.analytics.tables.table_log import DataFile, TableLog
+from bridge.analytics.tables.upkeep import Tended, Upkeep
+
+
+def test_what_was_done_is_told_by_table() -> None:
+    """Tables for which nothing was due are left out."""
+    done = [
+        Tended(table="events", expired=2, gathered=("2025-11-20",), removed=9),
+        Tended(table="daily", expired=0, gathered=(), removed=0),
+    ]
+    assert told(done) == ["events           2 files of old days left, 1 days gathered, 9 files removed"]
+    assert told(done[1:]) == ["nothing was due"]
+
+
+def test_command_removes_old_days(tmp_path: Path) -> None:
+    """Without Spark."""
+    log = TableLog(f"{tmp_path}/flaps", FLAPS)
+    days = [str(datetime.now(UTC).date() - timedelta(days=days)) for days in (1, 9)]
+    log.commit([DataFile(path=f"date={day}/a", size_bytes=1, day=day) for day in days])
+    answer = CliRunner().invoke(analytics, ["upkeep", "--out", str(tmp_path), "--keep", "flaps=2"])
+    assert (answer.exit_code, answer.output.split()[:2]) == (0, ["flaps", "1"])
+    assert [file.day for file in TableLog(f"{tmp_path}/flaps", FLAPS).files()] == days[:1]
+
+
+@pytest.mark.parametrize("out", ["hdfs://c/tables", "/nowhere"])
+def test_tables_elsewhere_are_refused(out: str) -> None:
+    """Their files would have to come here."""
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-035: .* is no folder of this machine"):
+        main(out, {}, 168)
+
+
+def test_day_is_that_of_the_file_system(tmp_path: Path) -> None:
+    """Which also says how old files are."""
+    assert abs(today(str(tmp_path)) - datetime.now(UTC).date()) <= timedelta(days=1)
+
+
+def test_stream_does_it_once_in_so_many_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And when it ends; not for tables on other machines."""
+    asked: list[str] = []
+    monkeypatch.setattr(job_upkeep, "tend", lambda out, *_: asked.append(out))
+    schedule = UpkeepSchedule(str(tmp_path), Upkeep(), 3)
+    for _ in range(7):
+        schedule.turn()
+    assert len(asked) == 2
+    schedule.do()
+    UpkeepSchedule("hdfs://c/tables", Upkeep(), 3).do()
+    assert asked == [str(tmp_path)] * 3
