@@ -237,10 +237,13 @@ def _local(path: str) -> str:
 
 
 def _extremes(told: FileMetaData, names: Iterable[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """The least and the greatest value of columns in a file, for those of which every row group tells them."""
+    """The least and the greatest value of columns in a file, for those of which every row group tells them.
+
+    A column that a file of an older schema lacks has none.
+    """
     least: dict[str, Value] = {}
     most: dict[str, Value] = {}
-    for name in names:
+    for name in set(told.schema.names).intersection(names):
         known = [*_known(told, name)]
         if known and None not in known:
             pairs = [pair for pair in known if pair is not None]

@@ -10,7 +10,8 @@ import pytest
 from bridge.analytics.engines.duckdb_views import open_views, told_failures
 from bridge.analytics.engines.views import QuestionRefused
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.tables.definitions import MEMBERS, STALLS
+from bridge.analytics.tables.definitions import DATE, MEMBERS, STALLS
+from bridge.analytics.tables.table_log import DataFile, TableLog
 from tests.support.table_files import duckdb_over, write_rows
 
 AWKWARD = "it's \\ a 'group"
@@ -28,9 +29,12 @@ def test_group_of_any_name_is_apart(tmp_path: Path) -> None:
 def test_column_that_older_files_lack_is_null(tmp_path: Path) -> None:
     """One that the table does not know is left out, and a table without files is empty."""
     write_rows(tmp_path, STALLS, [{"group_id": "g", "stall_us": 1}])
-    old = pa.table({"group_id": ["h"], "colour": ["red"]})
-    (tmp_path / "stalls" / "date=2025-11-20").mkdir()
-    pq.write_table(old, tmp_path / "stalls" / "date=2025-11-20" / "part-0.parquet")
+    path = f"{DATE}=2025-11-20/part-0.parquet"
+    file = tmp_path / STALLS.name / path
+    file.parent.mkdir()
+    pq.write_table(pa.table({"group_id": ["h"], "colour": ["red"]}), file)
+    old = DataFile(path=path, size_bytes=file.stat().st_size, day="2025-11-20")
+    TableLog(f"{tmp_path}/{STALLS.name}", STALLS).commit([old])
     views = open_views(str(tmp_path), None, None, {})
     found = views.ask("SELECT * FROM stalls ORDER BY group_id NULLS LAST", lambda row: row.values)
     assert [(row["group_id"], row["stall_us"]) for row in found] == [("g", 1), ("h", None)]
