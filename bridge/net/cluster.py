@@ -181,8 +181,9 @@ class UpstreamCluster:
         async with self._question_of_names:
             now = now_ms()
             if broker_id not in self.directory.brokers and now - self._names_asked_ms >= NAMES_ASKED_EVERY_MS:
-                self._names_asked_ms = now
                 await self.refresh()
+                # Those who waited meanwhile have heard it, too: else each of them waits for a look of its own.
+                self._names_asked_ms = now_ms()
         return broker_id in self.directory.brokers
 
     # -------- connections

@@ -54,6 +54,27 @@ async def test_versions_are_asked_once_and_the_offer_is_the_intersection() -> No
         nursery.cancel_scope.cancel()
 
 
+async def test_those_who_come_for_strange_brokers_wait_for_one_look(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster that hangs takes ten seconds to say nothing: 50 in a line held their places for eight minutes."""
+    cluster, looks = cluster_for(settings_for(ScriptedBroker())), list[float]()
+
+    async def refresh() -> bool:
+        looks.append(trio.current_time())
+        await trio.sleep(10)
+        return False
+
+    monkeypatch.setattr(cluster, "refresh", refresh)
+    async with trio.open_nursery() as nursery:
+        for node_id in range(50):
+            nursery.start_soon(cluster.names, 100 + node_id)
+    assert len(looks) == 1
+    await trio.sleep(1)
+    assert not await cluster.names(7)
+    assert len(looks) == 2, "who comes later has it asked again"
+
+
 async def test_stale_versions_serve_while_the_broker_is_down(autojump_clock: trio.testing.MockClock) -> None:
     """Decision 20: group requests are answered on every listener, also while that broker is down."""
     broker = ScriptedBroker()
