@@ -39,6 +39,14 @@ class Heard:
     """What a balancer said: whom it brings, None where that is itself, or nothing was said where nothing had to be."""
 
     route: Route | None
+    is_said: bool = True
+    """Whether there was a header at all."""
+
+    def whom_to_count(self, host: str) -> str | None:
+        """Whose new connection this is, at `host` or behind it; None for the balancer's own, of which none count."""
+        if self.route is not None:
+            return self.route.source.host
+        return None if self.is_said else host
 
 
 async def hear(client: socket.socket, time_max_s: float, *, is_required: bool) -> Heard | Rejected:
@@ -65,7 +73,7 @@ class _Ended(Exception):
 async def _hear(client: socket.socket, *, is_required: bool) -> Heard:
     first = await _receive(client, 1, socket.MSG_PEEK)
     if not is_required and not SIGNATURE.startswith(first):
-        return Heard(None)
+        return Heard(None, is_said=False)
     data = b""
     # Byte by byte as far as the bytes are right: who sends something else may send less than a header.
     while len(data) < PREFIX_BYTES:

@@ -348,10 +348,12 @@ class Proxy:
             heard = await hear(client, limit_s, is_required=balancers.is_required)
             if isinstance(heard, Rejected):
                 self._turn_away(heard, host)
-            elif heard.route is None or self._new_connections.admits(heard.route.source.host, now_ms()):
+                return
+            counted = heard.whom_to_count(host)
+            if counted is None or self._new_connections.admits(counted, now_ms()):
                 origin = self._origin(client, host, heard.route)
             else:
-                self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), heard.route.source.host)
+                self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), counted)
         finally:
             if origin is None:
                 client.close()

@@ -53,7 +53,7 @@ async def test_without_a_header_nothing_is_taken_where_none_is_required(
 ) -> None:
     """Kafka's requests and hellos of TLS begin otherwise."""
     ends[1].send(data)
-    assert await hear(ends[0], LIMIT_S, is_required=False) == Heard(None)
+    assert await hear(ends[0], LIMIT_S, is_required=False) == Heard(None, is_said=False)
     assert ends[0].recv(100) == data
 
 

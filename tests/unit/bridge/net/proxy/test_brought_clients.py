@@ -132,6 +132,23 @@ async def test_new_connections_are_counted_by_whom_they_bring() -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_clients_that_say_nothing_are_counted_as_anybody() -> None:
+    """Also in a network that is believed: it may be everybody's, as that of a Kubernetes cluster is."""
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        optional = replace(HERE, is_required=False)
+        settings = replace(settings_for(broker, Limits(new_connections_max=1)), balancers=optional)
+        async with running(settings) as front:
+            for _ in range(20):
+                client = await front.dial()
+                await client.send(ASK_METADATA)
+            with trio.fail_after(PATIENCE_S):
+                while not front.closed(CloseReason.TOO_MANY_NEW_CONNECTIONS):
+                    await trio.testing.wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+
+
 async def test_header_comes_before_tls(tmp_path: Path) -> None:
     """In plain bytes; a port with TLS that reads none names it."""
     authority, broker = Authority(tmp_path), ScriptedBroker()
