@@ -5,6 +5,7 @@ It must not know sockets nor certificates.
 
 import ipaddress
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bridge.config.causes import PORT_MAX
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -28,11 +29,16 @@ def read_host_pattern(settings: Settings) -> HostPattern | None:
     if not text:
         return None
     host, colon, port = (text, "", "") if "://" in text else text.partition(":")
-    faults = [*_faults_of_pattern(text, host), *_faults_of_port(text, colon, port), *_faults_beside(settings)]
+    faults = [*_faults_of_pattern(text, host), *_faults_of_port(text, colon, port), *_faults_beside(settings, host)]
     if faults:
         raise ConfigError(faults)
-    prefix, _, suffix = host.lower().partition(NODE_ID)
-    return HostPattern(prefix=prefix, suffix=suffix, port=int(port or 0))
+    return replace(_pattern_of(host), port=int(port or 0))
+
+
+def _pattern_of(host: str) -> HostPattern:
+    """Without the dot that ends hosts in DNS: clients ask for none in TLS."""
+    prefix, _, suffix = host.lower().removesuffix(".").partition(NODE_ID)
+    return HostPattern(prefix=prefix, suffix=suffix)
 
 
 def _faults_of_pattern(text: str, host: str) -> Iterator[Fault]:
@@ -54,8 +60,8 @@ def _faults_of_port(text: str, colon: str, port: str) -> Iterator[Fault]:
         yield _fault(f"{text!r} has no port behind its colon", ALLOWED, "write the port that clients connect to")
 
 
-def _faults_beside(settings: Settings) -> Iterator[Fault]:
-    """What contradicts hosts: no TLS to ask in, ports of brokers, a bootstrap that can't be asked for."""
+def _faults_beside(settings: Settings, host: str) -> Iterator[Fault]:
+    """What contradicts hosts: no TLS to ask in, ports of brokers, a bootstrap that is an address or a broker."""
     if not settings.listen_tls:
         hint = "clients ask for a host in TLS, there is nothing to tell brokers apart by without it"
         yield _fault("listen.tls is false", "listen.tls: true beside it", hint, FaultCode.CONTRADICTION)
@@ -68,6 +74,11 @@ def _faults_beside(settings: Settings) -> Iterator[Fault]:
         hint = "give in advertised.host the name that clients bootstrap to: they ask for no address in TLS"
         seen = f"bootstrap is {bootstrap!r}, an address"
         yield _fault(seen, "a name in advertised.host beside it", hint, FaultCode.CONTRADICTION)
+    node_id = _pattern_of(host).node_id(bootstrap.lower().removesuffix("."))
+    if node_id is not None:
+        hint = "whoever asked for this broker would be led to any: give bootstrap a name of its own in advertised.host"
+        seen = f"bootstrap is {bootstrap!r}, which is the host of broker {node_id}"
+        yield _fault(seen, "another name in advertised.host", hint, FaultCode.CONTRADICTION)
 
 
 def _is_address(host: str) -> bool:

@@ -28,6 +28,7 @@ def faults_of(folder: Path, *assignments: str) -> list[tuple[str, FaultCode, str
         ("b{id}.kafka.example", HostPattern(prefix="b", suffix=".kafka.example")),
         ("Kafka-{id}.EXAMPLE:443", HostPattern(prefix="kafka-", suffix=".example", port=443)),
         ("{id}.k", HostPattern(prefix="", suffix=".k")),
+        ("b{id}.kafka.example.:443", HostPattern(prefix="b", suffix=".kafka.example", port=443)),
     ],
 )
 def test_pattern_is_read_with_its_port(tmp_path: Path, text: str, pattern: HostPattern) -> None:
@@ -72,6 +73,7 @@ def test_pattern_that_is_none_is_told(tmp_path: Path, text: str, hint: str) -> N
         (("listen.ports.first=9300",), "remove listen.ports.first, or this key"),
         (("advertised.host=10.0.0.1",), "they ask for no address in TLS"),
         (("advertised.host=",), "they ask for no address in TLS"),
+        (("advertised.host=B0.kafka.example",), "would be led to any"),
     ],
 )
 def test_keys_that_contradict_hosts_are_told(tmp_path: Path, words: tuple[str, ...], hint: str) -> None:
