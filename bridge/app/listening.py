@@ -97,6 +97,8 @@ def _fault(seen: str, allowed: str, hint: str, code: FaultCode = FaultCode.WRONG
 
 FROM = "listen.proxy-protocol.from"
 OFF, REQUIRED = "off", "required"
+_IPV4_IN_IPV6 = 96
+"""Bits before the address."""
 NETWORKS = "addresses or networks of load balancers, as in 10.0.0.7 or 10.0.0.0/24"
 
 
@@ -117,7 +119,7 @@ def read_balancers(settings: Settings) -> Balancers | None:
 
 def _read_network(text: str) -> Network:
     try:
-        return ipaddress.ip_network(text)
+        return _plain_network(ipaddress.ip_network(text))
     except ValueError:
         pass
     try:
@@ -127,6 +129,14 @@ def _read_network(text: str) -> Network:
         raise _refuse(f"{text!r} is neither", NETWORKS, FaultCode.WRONG_KIND, hint) from None
     hint = f"its address has more digits than the network: write {meant}"
     raise _refuse(f"{text!r} is no network", NETWORKS, FaultCode.WRONG_KIND, hint)
+
+
+def _plain_network(network: Network) -> Network:
+    """The same network, of IPv4 where it is one inside IPv6: so addresses are compared."""
+    mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None
+    if mapped is None or network.prefixlen < _IPV4_IN_IPV6:
+        return network
+    return ipaddress.IPv4Network((mapped, network.prefixlen - _IPV4_IN_IPV6))
 
 
 def _refuse(seen: str, allowed: str, code: FaultCode, hint: str = "") -> ConfigError:

@@ -37,6 +37,17 @@ def test_balancers_are_addresses_and_networks(mode: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "host"), [("::ffff:10.0.0.7", "10.0.0.7"), ("::ffff:10.0.0.0/120", "10.0.0.9"), ("::/0", "fd00::1")]
+)
+def test_ipv4_inside_ipv6_is_ipv4(text: str, host: str) -> None:
+    """As sockets of both kinds show it, and as logs then do."""
+    found = read_balancers(Settings(listen_proxy_protocol="required", listen_proxy_protocol_from=(text,)))
+    assert found is not None
+    assert found.trusts(host)
+    assert not found.trusts("10.0.1.1")
+
+
+@pytest.mark.parametrize(
     ("words", "code", "told"),
     [
         (("listen.proxy-protocol=required",), FaultCode.MISSING, "name those who are believed"),
