@@ -111,6 +111,10 @@ class CommitPieces:
             self._go_on_with(group_id)
         else:
             self._under_way[wanted.ref] = group_id
+        if wanted.replies and _has_no_word(wanted.replies[-1]):
+            # To try to reach that broker takes ten seconds each time, in which the connection's other answers wait.
+            self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
         try:
             self.begin(wanted.ref, wanted.way, piece)
         except Exception:
@@ -121,6 +125,11 @@ class CommitPieces:
     def _go_on_with(self, group_id: GroupId) -> None:
         self._ready.append(group_id)
         self._wake()
+
+
+def _has_no_word(reply: OffsetCommitReply) -> bool:
+    """Whether nothing of a piece was taken because its broker is away."""
+    return {item.error for topic in reply.topics for item in topic.partitions} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
 
 
 def is_large(request: Commit) -> bool:

@@ -193,6 +193,20 @@ def test_refusals_of_pieces_are_part_of_the_answer() -> None:
     assert found == [NONE] * PIECE_PARTITIONS + [UNKNOWN] * (PIECE_PARTITIONS + 1)
 
 
+def test_broker_that_is_away_is_asked_for_the_first_piece_only() -> None:
+    """To reach it is tried for ten seconds each time: 24 pieces kept heartbeats of the connection waiting for 4 min."""
+    desk = Desk()
+    large, behind = desk.submit(1, LARGE), desk.submit(2, SMALL)
+    desk.go_on()
+    piece = desk.begun[0][1]
+    desk.answer(lambda _: refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    desk.go_on()
+    ((ref, reply),) = desk.told
+    assert isinstance(reply, OffsetCommitReply)
+    assert (ref, places(reply), codes(reply)) == (large, places(LARGE), {ErrorCode.COORDINATOR_NOT_AVAILABLE})
+    assert [ref for ref, _ in desk.begun] == [behind], "it is tried for itself"
+
+
 def test_bug_in_a_piece_is_an_answer_too(caplog: pytest.LogCaptureFixture) -> None:
     """Whoever waits behind it must not wait for ever."""
     desk = Desk(fails=True)
