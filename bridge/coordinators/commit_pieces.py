@@ -93,6 +93,10 @@ class CommitPieces:
         if self._ready:
             self._wake()
 
+    def holds(self, group_id: GroupId) -> bool:
+        """Whether something of a large commit of this group, or behind one, was not carried out yet."""
+        return group_id in self._lines
+
     def forget(self, connection: int) -> None:
         """The connection is gone: what was not begun never will be."""
         for group_id, line in self._lines.items():

@@ -273,6 +273,8 @@ class EmbeddedGroups:
     def read_handover(self, group_id: GroupId) -> Handover | Restless | NotConverted:
         """What another coordinator would go on with, once all that came before is carried out."""
         self.task.catch_up()
+        if self._pieces.holds(group_id):
+            return Restless("a large commit is on its way to the broker")
         return self.owner.read_handover(group_id, self._clock.now_ms())
 
     async def give_up(self, group_id: GroupId) -> Converted | NotConverted | None:

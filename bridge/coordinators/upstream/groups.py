@@ -219,7 +219,8 @@ class UpstreamGroups:
     def is_at_rest(self, member: MemberRef) -> bool:
         """Whether its client has exactly what the broker granted, and nothing of it is on its way."""
         is_settled = self._seats.is_settled(member, self._now_ms())
-        return is_settled and not self._coordinator.is_committing(member)
+        is_committing = self._coordinator.is_committing(member) or self._pieces.holds(member.group_id)
+        return is_settled and not is_committing
 
     def via_of(self, member: MemberRef) -> Via:
         """The connection by which a member was heard last."""

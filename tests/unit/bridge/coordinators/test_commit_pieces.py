@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from bridge.coordinators.commit_pieces import PIECE_PARTITIONS, CommitPieces, is_large, merged, pieces_of
+from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.session.contracts import BrokerAccess
 from bridge.wire.codec.registry import Request
@@ -19,7 +20,7 @@ from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicName
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
 
@@ -349,6 +350,22 @@ async def test_connection_that_ends_in_between_leaves_nothing_behind(autojump_cl
         assert world.groups.forwarder.queue.waiting == 0
 
 
+async def test_group_is_not_handed_over_between_two_pieces(autojump_clock: MockClock) -> None:
+    """Whoever took it would refuse the rest, and members that are told so drop what they have."""
+    count = 2 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        world.via.answer(committed)
+        assert not world.groups.owner.shard.flights
+        assert world.groups.read_handover(GROUP) == Restless("a large commit is on its way to the broker")
+        await until_answered(world, ref, world.via)
+        await trio.sleep(LOOK_S)
+        assert isinstance(world.groups.read_handover(GROUP), Handover)
+
+
 async def most_in_a_turn(pieces: int) -> int:
     """How much is done at most before others have a turn, while so many pieces are carried out."""
     async with embedded_world() as world:
@@ -371,8 +388,12 @@ async def test_broker_is_asked_piece_by_piece_on_road_upstream_too(autojump_cloc
     async with upstream_world() as world:
         generation = await world.form("a", granted(1, *range(6)))
         await world.say(unchanged(1))
+        member = MemberRef(GROUP, MemberId("a"))
+        assert world.groups.is_at_rest(member)
         ref = world.send(commit_of({TOPIC: 6, "elsewhere": PIECE_PARTITIONS}, generation, "a"))
+        assert not world.groups.is_at_rest(member), "nobody takes it over before all pieces are carried out"
         await trio.sleep(LOOK_S)
+        assert world.groups.is_at_rest(member)
         reply = await world.answer(ref, OffsetCommitReply)
         assert len(places(reply)) == 6 + PIECE_PARTITIONS
         assert codes(reply) == {ErrorCode.ILLEGAL_GENERATION}, "what was never handed out is refused"
