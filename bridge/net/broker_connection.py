@@ -143,7 +143,7 @@ async def connect(
             stream = await trio.open_tcp_stream(address.host, address.port)
             is_there = True
             if announcement:
-                await stream.send_all(announcement)
+                await _announce(stream, announcement, address)
             sock = socket.socket(fileno=stream.socket.detach())
             return SocketTransport(sock) if tls is None else await shake_hands(sock, tls, address.host)
     except trio.TooSlowError as error:
@@ -159,6 +159,20 @@ async def connect(
             raise BrokerUnreachable(explain_broker(address.host, str(address), error)) from error
         why = f"EB-NET-025: no file descriptor is left for it; {ADVICE}" if is_used_up(error) else why_no_way(error)
         raise BrokerUnreachable(f"{address}: {why}") from error
+
+
+async def _announce(stream: trio.SocketStream, announcement: bytes, address: Address) -> None:
+    """Say whose the connection is, or close it. Raises BrokerUnreachable."""
+    is_said = False
+    try:
+        await stream.send_all(announcement)
+        is_said = True
+    except trio.BrokenResourceError as error:
+        told = f"{address} ended the connection before it heard whose it is; is a broker left behind it?"
+        raise BrokerUnreachable(told) from error
+    finally:
+        if not is_said:
+            await trio.aclose_forcefully(stream)
 
 
 async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) -> bytes:

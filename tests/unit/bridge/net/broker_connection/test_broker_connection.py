@@ -7,6 +7,7 @@ from bridge.net.broker_connection import connect, exchange
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
+from bridge.wire.proxy_protocol import LOCAL_HEADER
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
 
 
@@ -41,6 +42,26 @@ async def test_nobody_there_and_nobody_answering_say_so() -> None:
             await exchange(transport, request(ApiKey.METADATA, 1, 1), 100)
         transport.close()
         nursery.cancel_scope.cancel()
+
+
+async def test_broker_that_hangs_up_before_it_hears_whose_the_connection_is_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A proxy with no broker left behind it resets connections; whoever asks tries again, and nothing stays open."""
+    streams: list[trio.SocketStream] = []
+
+    async def reset(stream: trio.SocketStream, data: bytes) -> None:
+        streams.append(stream)
+        raise trio.BrokenResourceError("socket connection broken: [Errno 104] Connection reset by peer")
+
+    monkeypatch.setattr(trio.SocketStream, "send_all", reset)
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        with pytest.raises(BrokerUnreachable, match="before it heard whose it is"):
+            await connect(Address(LOOPBACK, broker.port), 5, announcement=LOCAL_HEADER)
+        nursery.cancel_scope.cancel()
+    assert [stream.socket.fileno() for stream in streams] == [-1]
 
 
 async def test_listener_with_tls_is_told_from_a_broker_that_answers() -> None:
