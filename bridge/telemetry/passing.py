@@ -144,7 +144,7 @@ class ObservedPassing(PassingLog):
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
         api_key = request.header.api_key
-        if api_key not in FOLLOWED_APIS or self._is_not_worth_it(request):
+        if api_key not in FOLLOWED_APIS:
             return None
         sent = Sent(request, client, broker_id, self._now_us())
         self._follower.spoke(ref.connection, sent.at_us)
@@ -152,6 +152,8 @@ class ObservedPassing(PassingLog):
             self._beats.setdefault(ref.connection, NOTHING_SAID)
             request.keep()
             return partial(self._hear_beat, ref, sent)
+        if self._is_not_worth_it(request):
+            return None
         is_followed: list[bool] = []
         self._read(lambda: is_followed.append(self._ask(ref, sent)))
         return partial(self._hear, ref, request.header, broker_id) if is_followed and is_followed[0] else None

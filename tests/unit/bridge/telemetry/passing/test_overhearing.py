@@ -206,8 +206,11 @@ def test_large_commits_are_read_while_one_is_waited_for(
         return reads(request)
 
     monkeypatch.setattr(PassingRequest, "read", note)
+    heard = listener.ears.follower.writer.last_heard
     for number in range(3):
+        heard.spoke(1, 0)
         hear = listener.hear(ApiKey.OFFSET_COMMIT, commit, number)
+        assert heard.spoke_us(1) == 7, "a sign of life, read or not"
         if hear is not None:
             hear(encode_reply(ApiKey.OFFSET_COMMIT, 8, number, reply))
     assert seen == read
