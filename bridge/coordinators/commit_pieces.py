@@ -78,7 +78,8 @@ class CommitPieces:
             wanted.replies.append(reply)
         if not wanted.left:
             line.popleft()
-            self._deliver(ref, merged(wanted.replies))
+            are_by_id = not any(topic.name for topic in wanted.request.topics)
+            self._deliver(ref, merged(wanted.replies, are_by_id=are_by_id))
         self._go_on_with(group_id)
 
     def go_on(self) -> None:
@@ -163,12 +164,15 @@ def pieces_of(request: Commit) -> Iterator[Commit]:
         yield replace(request, topics=tuple(topics))
 
 
-def merged(replies: list[OffsetCommitReply]) -> OffsetCommitReply:
-    """One answer out of those to the pieces; a topic that was cut is there once."""
-    topics: dict[tuple[TopicName, TopicId], list[CommittedTopic]] = {}
+def merged(replies: list[OffsetCommitReply], *, are_by_id: bool = False) -> OffsetCommitReply:
+    """One answer out of those to the pieces; a topic that was cut is there once.
+
+    Whether its client names topics by id is told by `are_by_id`: the broker's word has both, a refusal what was asked.
+    """
+    topics: dict[TopicName | TopicId, list[CommittedTopic]] = {}
     for reply in replies:
         for topic in reply.topics:
-            topics.setdefault((topic.name, topic.topic_id), []).append(topic)
+            topics.setdefault(topic.topic_id if are_by_id else topic.name, []).append(topic)
     whole = (
         replace(parts[0], partitions=tuple(chain.from_iterable(part.partitions for part in parts)))
         if len(parts) > 1

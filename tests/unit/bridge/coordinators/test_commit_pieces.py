@@ -20,7 +20,7 @@ from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicName
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
 
@@ -206,6 +206,25 @@ def test_broker_that_is_away_is_asked_for_the_first_piece_only() -> None:
     assert isinstance(reply, OffsetCommitReply)
     assert (ref, places(reply), codes(reply)) == (large, places(LARGE), {ErrorCode.COORDINATOR_NOT_AVAILABLE})
     assert [ref for ref, _ in desk.begun] == [behind], "it is tried for itself"
+
+
+@pytest.mark.parametrize(("name", "topic_id"), [("t", NO_TOPIC_ID), ("", TopicId(b"t" * 16))])
+def test_topic_of_which_one_piece_is_refused_is_there_once(name: str, topic_id: TopicId) -> None:
+    """The broker's word has name and id of it, a refusal only what its client said."""
+    desk, plain = Desk(), commit_of({name: PIECE_PARTITIONS + 1})
+    desk.submit(1, replace(plain, topics=tuple(replace(topic, topic_id=topic_id) for topic in plain.topics)))
+    desk.go_on()
+    _, piece = desk.begun[0]
+    both = replace(piece.topics[0], name=TopicName("t"), topic_id=TopicId(b"t" * 16))
+    desk.answer(lambda _: refuse_commit(replace(piece, topics=(both,)), NONE))
+    desk.go_on()
+    _, rest = desk.begun[0]
+    desk.answer(lambda _: refuse_commit(rest, UNKNOWN))
+    ((_, reply),) = desk.told
+    assert isinstance(reply, OffsetCommitReply)
+    (topic,) = reply.topics
+    assert [item.partition for item in topic.partitions] == list(range(PIECE_PARTITIONS + 1))
+    assert [item.error for item in topic.partitions] == [NONE] * PIECE_PARTITIONS + [UNKNOWN]
 
 
 def test_bug_in_a_piece_is_an_answer_too(caplog: pytest.LogCaptureFixture) -> None:
