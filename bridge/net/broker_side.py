@@ -206,7 +206,18 @@ class BrokerSide:
         return ends_ms != inf and now_ms() >= ends_ms
 
     def _is_at_rest(self) -> bool:
-        return self._answers.next_expected is None and not self._is_mid_request
+        # What expects no answer (acks=0) may still be on its way out.
+        is_sent = self.sender is None or not self.sender.unsent_bytes
+        return is_sent and self._answers.next_expected is None and not self._is_mid_request
+
+    async def be_ready(self) -> bool:
+        """Connect unless connected, and wait until the next request can be written; False as of `open`."""
+        while not self.is_ready:
+            if not await self.open():
+                return False
+            # While a slow broker takes what came before, the login may run out, or the connection end.
+            await self._client.wait_until(lambda: self.is_ready or self._is_due or self.sender is None)
+        return True
 
     async def open(self) -> bool:
         """Connect unless connected; False when the broker can't be reached within the limits."""
@@ -304,6 +315,9 @@ class BrokerSide:
 
     def _send_asks(self, sender: Sender) -> None:
         if self._is_due:
+            # It ran out while a request was written: nobody else may come to open the next connection.
+            if self._asks:
+                self._client.spawn(BROKER_OPENER, self._open_for_asks)
             return
         login = self._client.session.login
         if login.is_limited and not login.takes_questions(now_ms()):
@@ -506,6 +520,7 @@ class BrokerSide:
         idle = self._answers.next_expected is None and not self._is_mid_request and not self._asks
         self.close()
         if idle and not self._client.session.says_it_authenticates:
+            self._client.change()
             return
         self.give_up()
         # A broker that wants a login closes at whatever else comes first.

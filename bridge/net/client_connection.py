@@ -431,10 +431,9 @@ class ClientConnection:
 
     async def _forward_later(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
         await self.wait_until(lambda: not self._has_to_wait(decision))
-        if not await self._broker.open():
+        if not await self._broker.be_ready():
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
             return
-        await self.wait_until(lambda: self._broker.is_ready)
         self._forward(head, decision, came_ns)
 
     async def _submit_later(self, head: Head, submitted: Submitted | Divided) -> None:
