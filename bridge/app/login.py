@@ -1,5 +1,6 @@
 """Who the bridge is to the cluster, out of the configuration; passwords and tokens go nowhere else."""
 
+import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -68,6 +69,7 @@ def _read_bearer(settings: Settings, environment: Mapping[str, str]) -> LoginSou
         seen = "neither it nor upstream.sasl.token.endpoint is given"
         raise _fault(TOKEN_KEY, seen, "a file that holds one token, or an endpoint that gives some", FaultCode.MISSING)
     _check_url(url)
+    _check_trust(settings.upstream_sasl_token_trust_path, url)
     if not settings.upstream_sasl_username:
         raise _fault(USERNAME, "nothing is given", f"the client id for {ENDPOINT_KEY}", FaultCode.MISSING)
     secret = _from_environment(settings, environment)
@@ -95,6 +97,18 @@ def _check_url(url: str) -> None:
     if is_plain and host not in LOOPBACK:
         seen = f"{url!r} would send the secret as it is"
         raise _fault(ENDPOINT_KEY, seen, "https://HOST/PATH beyond this machine", FaultCode.WRONG_KIND)
+
+
+def _check_trust(path: str, url: str) -> None:
+    """Asked for at the first login only, it would let a bridge begin that never gets in."""
+    if path and urlsplit(url).scheme == "http":
+        seen = f"{path!r} is given, and nothing reads it"
+        raise _fault(TRUST_KEY, seen, f"an https URL in {ENDPOINT_KEY}", FaultCode.CONTRADICTION)
+    try:
+        ssl.create_default_context(cafile=path or None)
+    except OSError as problem:
+        seen = f"{path} can't be used: {problem.strerror or problem}"
+        raise _fault(TRUST_KEY, seen, "a file of certificates as PEM", FaultCode.WRONG_KIND) from None
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> str:

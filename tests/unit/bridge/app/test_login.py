@@ -11,6 +11,7 @@ from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
 from bridge.net.own_login import PasswordFile, TokenEndpoint, TokenFile
 from bridge.wire.sasl import Credentials, Mechanism
+from tests.support.certificates import Authority
 
 VARIABLE = "upstream.sasl.password.variable"
 BEARER = "upstream.sasl.mechanism=OAUTHBEARER"
@@ -86,9 +87,10 @@ def test_endpoint_wants_a_client_and_its_secret(tmp_path: Path) -> None:
     words = [BEARER, "upstream.sasl.token.endpoint=https://id/token", "upstream.sasl.username=me"]
     found = read_login(load(None, {}, [*words, f"upstream.sasl.password.path={path}"]), {})
     assert found == TokenEndpoint(url="https://id/token", client_id="me", secret_path=str(path))
-    more = [f"{VARIABLE}=W", "upstream.sasl.token.scope=kafka", "upstream.sasl.token.trust.path=/ca"]
+    trust = str(Authority(tmp_path).trust)
+    more = [f"{VARIABLE}=W", "upstream.sasl.token.scope=kafka", f"upstream.sasl.token.trust.path={trust}"]
     found = read_login(load(None, {}, [*words, *more]), {"W": "s"})
-    assert found == TokenEndpoint(url="https://id/token", client_id="me", secret="s", scope="kafka", trust_path="/ca")
+    assert found == TokenEndpoint(url="https://id/token", client_id="me", secret="s", scope="kafka", trust_path=trust)
     for missing in (words[:1], words[:2], words):
         with pytest.raises(ConfigError, match=r"nothing is given|neither it nor"):
             read_login(load(None, {}, missing), {})
@@ -100,6 +102,26 @@ def test_endpoint_that_is_none_or_would_show_the_secret_is_a_fault(url: str) -> 
     with pytest.raises(ConfigError, match=r"upstream\.sasl\.token\.endpoint") as found:
         read_login(load(None, {}, [BEARER, f"upstream.sasl.token.endpoint={url}", "upstream.sasl.username=u"]), {})
     assert "pw" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "content", "told"),
+    [
+        ("https://id/token", None, "trust can't be used: No such file"),
+        ("https://id/token", b"no certificate", "trust can't be used"),
+        ("http://localhost/token", b"", "trust' is given, and nothing reads it"),
+    ],
+)
+def test_trust_that_the_endpoint_can_not_be_asked_with_is_a_fault(
+    url: str, content: bytes | None, told: str, tmp_path: Path
+) -> None:
+    """At the start, and not at the first login."""
+    path = tmp_path / "trust"
+    if content is not None:
+        path.write_bytes(content)
+    words = [BEARER, f"upstream.sasl.token.endpoint={url}", "upstream.sasl.username=me", f"{VARIABLE}=W"]
+    with pytest.raises(ConfigError, match=rf"upstream\.sasl\.token\.trust\.path.*{told}"):
+        read_login(load(None, {}, [*words, f"upstream.sasl.token.trust.path={path}"]), {"W": "s"})
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xffsecret"])
