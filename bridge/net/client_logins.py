@@ -12,6 +12,8 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
+import trio
+
 from bridge.log_lines import RateLimitedLog
 from bridge.net.broker_side import Cluster
 from bridge.net.own_login import OwnLogin, PasswordFile, SecretUnreadable, TokenFile, read_secret, read_token
@@ -25,6 +27,8 @@ from bridge.wire.sasl import Mechanism
 
 ENTRIES_MAX = 10_000
 FILE_BYTES_MAX = 16_777_216
+FILES_AT_ONCE_MAX = 4
+"""Secrets that are read at once, for all clients together."""
 ALLOWED = "lines of SUBJECT MECHANISM USERNAME PASSWORD-FILE, or SUBJECT OAUTHBEARER TOKEN-FILE"
 TOKEN_WORDS, PASSWORD_WORDS = 3, 4
 
@@ -94,11 +98,12 @@ class ClientLogins:
 
     def __init__(self, entries: tuple[ClientLogin, ...], log: RateLimitedLog) -> None:
         self._log = log
+        self._threads = trio.CapacityLimiter(FILES_AT_ONCE_MAX)
         self.use(entries)
 
     def use(self, entries: tuple[ClientLogin, ...]) -> None:
         """Take these for connections of clients that come from now on."""
-        self._entries = tuple((entry, OwnLogin(entry.source, self._log)) for entry in entries)
+        self._entries = tuple((entry, OwnLogin(entry.source, self._log, self._threads)) for entry in entries)
 
     def find(self, subject: str) -> tuple[str, OwnLogin] | None:
         """The name and login of the first line that means this subject."""

@@ -21,6 +21,10 @@ from bridge.wire.sasl import BearerToken, Credentials, Mechanism
 
 SECRET_BYTES_MAX = 65_536
 """More than any token; a file that is longer is another one."""
+WAIT_S = 4.0
+"""For a file or an endpoint: less than a broker is given to answer, so that it is not blamed for them."""
+HUNG_MS = 1_000
+"""So long nobody waits again for what has just hung: those who came meanwhile have limits of their own."""
 ENDPOINT = "bridge.net.token_endpoint"
 RENEWED_SHARE = 0.8
 """After so much of its life an endpoint's token is asked for anew, as Kafka's clients do."""
@@ -74,7 +78,7 @@ class Granted:
 class AskEndpoint(Protocol):
     """See `token_endpoint.ask_endpoint`."""
 
-    def __call__(self, endpoint: TokenEndpoint, secret: str) -> Awaitable[Granted]:
+    def __call__(self, endpoint: TokenEndpoint, secret: str, threads: trio.CapacityLimiter) -> Awaitable[Granted]:
         """Ask once; raises SecretUnreadable."""
 
 
@@ -94,10 +98,15 @@ def read_secret(path: str) -> str:
     return text
 
 
+def is_token(text: str) -> bool:
+    """Whether it is one word of ASCII: anything else would break what a login says around it."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
+
 def read_token(path: str) -> BearerToken:
     """The token that a file holds. Raises SecretUnreadable."""
     token = read_secret(path).strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
+    if not is_token(token):
         raise SecretUnreadable(f"{path} holds no token: one word of ASCII is one")
     return BearerToken(token)
 
@@ -105,8 +114,13 @@ def read_token(path: str) -> BearerToken:
 class OwnLogin:
     """The bridge's own, whatever it is made of; None: it has none."""
 
-    def __init__(self, source: LoginSource | None, log: RateLimitedLog) -> None:
+    def __init__(
+        self, source: LoginSource | None, log: RateLimitedLog, threads: trio.CapacityLimiter | None = None
+    ) -> None:
+        """`threads` are those that read: what hangs holds up no others, and the journal's least of all."""
         self.source = source
+        self._threads = threads or trio.CapacityLimiter(1)
+        self._hung_until_ms = -inf
         self._log = log
         self._last: Proof | None = None
         self._good_until_ms = -inf
@@ -121,7 +135,7 @@ class OwnLogin:
             return source
         async with self._turn:
             try:
-                self._last = await self._get(source)
+                self._last = await self._get_in_time(source)
             except SecretUnreadable as problem:
                 if self._last is None or now_ms() >= self._ends_ms:
                     raise BrokerUnreachable(f"EB-NET-205: the bridge has nothing to log in with: {problem}") from None
@@ -133,25 +147,37 @@ class OwnLogin:
         """It was refused: an endpoint is asked anew at the next login, a file is read anew anyway."""
         self._good_until_ms = -inf
 
+    async def _get_in_time(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
+        if now_ms() >= self._hung_until_ms:
+            with trio.move_on_after(WAIT_S):
+                return await self._get(source)
+            self._hung_until_ms = now_ms() + HUNG_MS
+        place = source.url if isinstance(source, TokenEndpoint) else source.path
+        raise SecretUnreadable(f"nothing came of {place} within {WAIT_S:g} s")
+
     async def _get(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
         if isinstance(source, TokenEndpoint):
             return await self._ask(source)
         self._ends_ms = inf
         if isinstance(source, TokenFile):
-            return await _read(partial(read_token, source.path))
-        password = await _read(partial(read_secret, source.path))
+            return await self._read(partial(read_token, source.path))
+        password = await self._read(partial(read_secret, source.path))
         return Credentials(mechanism=source.mechanism, username=source.username, password=password)
 
     async def _ask(self, endpoint: TokenEndpoint) -> Proof:
         if self._last is not None and now_ms() < self._good_until_ms:
             return self._last
-        secret = endpoint.secret or await _read(partial(read_secret, endpoint.secret_path))
+        secret = endpoint.secret or await self._read(partial(read_secret, endpoint.secret_path))
         # The client library is loaded where there is an endpoint.
         ask: AskEndpoint = import_module(ENDPOINT).ask_endpoint
-        granted = await ask(endpoint, secret)
+        granted = await ask(endpoint, secret, self._threads)
         self._good_until_ms = now_ms() + granted.life_s * RENEWED_SHARE * 1_000
         self._ends_ms = now_ms() + granted.life_s * 1_000
         return granted.token
+
+    async def _read(self, read: Callable[[], SecretT]) -> SecretT:
+        """In a thread: a disk may sleep, and who stops the bridge does not wait for it."""
+        return await trio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._threads)
 
 
 class RenewedLogin:
@@ -166,8 +192,3 @@ class RenewedLogin:
         """Log in if that was not done or will soon have run out. Raises BrokerUnreachable."""
         if now_ms() >= self._again_ms:
             self._again_ms = await self._enter()
-
-
-async def _read(read: Callable[[], SecretT]) -> SecretT:
-    """In a thread: a disk may sleep, and who stops the bridge does not wait for it."""
-    return await trio.to_thread.run_sync(read, abandon_on_cancel=True)

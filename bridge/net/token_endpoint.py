@@ -9,29 +9,32 @@ from collections.abc import Mapping
 import httpx
 import trio
 
-from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint
+from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint, is_token
 from bridge.wire.sasl import BearerToken
 
 TIMEOUT_S = 10.0
 LIFE_S = 300.0
 """Of a token whose endpoint does not say how long it lasts."""
+LIFE_MAX_S = 31_536_000.0
+"""A year; what is said to last longer is asked for anew by then."""
 WORDS_CHARS_MAX = 200
 
 
-async def ask_endpoint(endpoint: TokenEndpoint, secret: str) -> Granted:
+async def ask_endpoint(endpoint: TokenEndpoint, secret: str, threads: trio.CapacityLimiter | None = None) -> Granted:
     """Ask once; raises SecretUnreadable with the endpoint's own word where it gave one."""
-    answer = await trio.to_thread.run_sync(_post, endpoint, secret, abandon_on_cancel=True)
+    answer = await trio.to_thread.run_sync(_post, endpoint, secret, abandon_on_cancel=True, limiter=threads)
     document = _document(answer)
     token = document.get("access_token")
-    if answer.status_code != httpx.codes.OK or not isinstance(token, str) or not token.isascii() or " " in token:
+    if answer.status_code != httpx.codes.OK or not isinstance(token, str) or not is_token(token):
         word = document.get("error_description") or document.get("error") or "no token"
         raise SecretUnreadable(
             f"{endpoint.url} answered {answer.status_code} ({word!s:.{WORDS_CHARS_MAX}}); see upstream.sasl.username, "
             "its secret in the file of upstream.sasl.password.path, and upstream.sasl.token.scope"
         )
     told = document.get("expires_in")
-    life_s = float(told) if isinstance(told, int | float) else 0.0
-    return Granted(BearerToken(token), life_s if life_s > 1 else LIFE_S)
+    # An int may be too large for a float.
+    life_s = float(min(told, LIFE_MAX_S)) if isinstance(told, int | float) and told > 1 else LIFE_S
+    return Granted(BearerToken(token), life_s)
 
 
 def _post(endpoint: TokenEndpoint, secret: str) -> httpx.Response:

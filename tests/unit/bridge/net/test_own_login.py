@@ -1,6 +1,8 @@
 """What the bridge logs in with, asked for at every login."""
 
 import logging
+import os
+import socket
 from math import inf
 from pathlib import Path
 
@@ -64,6 +66,35 @@ async def test_rotated_password_counts_at_the_next_login(tmp_path: Path, caplog:
     assert await own.proof() == Credentials(mechanism=Mechanism.PLAIN, username="u", password="new")
     (line,) = caplog.messages
     assert line.startswith(f"EB-NET-206: what the bridge logs in with can't be had anew, what it has counts on: {path}")
+
+
+async def test_file_that_hangs_holds_up_no_other_thread_and_what_was_read_counts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that never answers is waited for a while, once for all who come meanwhile; the journal needs threads."""
+    monkeypatch.setattr("bridge.net.own_login.WAIT_S", 0.05)
+    path = tmp_path / "token"
+    path.write_text("old", encoding="utf-8")
+    own = login(TokenFile(str(path)))
+    assert await own.proof() == BearerToken("old")
+    path.unlink()
+    os.mkfifo(path)
+    for _ in range(50):
+        assert await own.proof() == BearerToken("old")
+    assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+    (line,) = caplog.messages
+    assert line.endswith(f"what it has counts on: nothing came of {path} within 0.05 s")
+    # The one that waits is let go.
+    await trio.to_thread.run_sync(path.write_text, "new")
+
+
+async def test_endpoint_that_hangs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the broker, which has done nothing."""
+    monkeypatch.setattr("bridge.net.own_login.WAIT_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/token"
+        with pytest.raises(BrokerUnreachable, match=f"EB-NET-205: .*nothing came of {url} within 0.05 s"):
+            await of_endpoint(url).proof()
 
 
 async def test_nothing_to_log_in_with_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint
-from bridge.net.token_endpoint import LIFE_S, ask_endpoint
+from bridge.net.token_endpoint import LIFE_MAX_S, LIFE_S, ask_endpoint
 from bridge.wire.sasl import BearerToken
 from tests.support.token_endpoint import endpoint
 
@@ -15,7 +15,14 @@ def at(url: str) -> TokenEndpoint:
 
 @pytest.mark.parametrize(
     ("told", "life_s"),
-    [({"expires_in": 60}, 60.0), ({}, LIFE_S), ({"expires_in": "x"}, LIFE_S), ({"expires_in": 0}, LIFE_S)],
+    [
+        ({"expires_in": 60}, 60.0),
+        ({}, LIFE_S),
+        ({"expires_in": "x"}, LIFE_S),
+        ({"expires_in": 0}, LIFE_S),
+        ({"expires_in": float("nan")}, LIFE_S),
+        ({"expires_in": 10**400}, LIFE_MAX_S),
+    ],
 )
 async def test_token_comes_with_its_life(told: dict[str, object], life_s: float) -> None:
     """Where the endpoint says nothing of use, a short one is taken."""
@@ -31,6 +38,8 @@ async def test_token_comes_with_its_life(told: dict[str, object], life_s: float)
         (200, {}, "200 (no token)"),
         (200, [1], "200 (no token)"),
         (302, {}, "302 (no token)"),
+        (200, {"access_token": ""}, "200 (no token)"),
+        (200, {"access_token": "a\x01b"}, "200 (no token)"),
         (200, "x" * (SECRET_BYTES_MAX + 1), f"answered more than {SECRET_BYTES_MAX} bytes"),
     ],
 )
