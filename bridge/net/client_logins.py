@@ -4,10 +4,11 @@ A client's certificate ends at the bridge. A file says whom brokers take its sub
 turned away.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from math import inf
 from pathlib import Path
 from typing import Protocol
@@ -103,12 +104,17 @@ class ClientLogins:
 
     def use(self, entries: tuple[ClientLogin, ...]) -> None:
         """Take these for connections of clients that come from now on."""
-        self._entries = tuple((entry, OwnLogin(entry.source, self._log, self._threads)) for entry in entries)
+        self._entries = tuple((entry, _compiled(entry.pattern), OwnLogin(entry.source, self._log, self._threads)) for entry in entries)
 
     def find(self, subject: str) -> tuple[str, OwnLogin] | None:
         """The name and login of the first line that means this subject."""
-        means = ((entry.name, login) for entry, login in self._entries if fnmatchcase(subject, entry.pattern))
+        means = ((entry.name, login) for entry, pattern, login in self._entries if pattern.fullmatch(subject))
         return next(means, None)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Only `*` stands for something else: a subject may hold other signs, and then means itself."""
+    return re.compile(translate(pattern.replace("[", "[[]").replace("?", "[?]")))
 
 
 class EnteredCluster(Cluster, Protocol):

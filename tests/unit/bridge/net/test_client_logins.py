@@ -99,6 +99,24 @@ class CountingBroker(ScriptedBroker):
         await ScriptedBroker.answer(self, stream, header)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "subject", "is_meant"),
+    [
+        ("CN=a[bc]", "CN=a[bc]", True),
+        ("CN=a[bc]", "CN=ab", False),
+        ("CN=a?", "CN=a?", True),
+        ("CN=a?", "CN=ab", False),
+        ("CN=a", "CN=a,O=x", False),
+        ("CN=a*,O=x", "CN=a\\,O=x,O=x", True),
+        ("CN=a,*", "CN=ab,O=x", False),
+    ],
+)
+def test_star_alone_stands_for_anything(pattern: str, subject: str, *, is_meant: bool) -> None:
+    """Other signs of a pattern would let in somebody whom the line does not name."""
+    entry = ClientLogin(pattern, TokenFile("p"), 1)
+    assert (ClientLogins((entry,), RateLimitedLog(LOG)).find(subject) is not None) is is_meant
+
+
 @dataclass(slots=True)
 class World:
     """A broker that wants a login, clients with certificates, and a file that says who is who."""
