@@ -7,6 +7,7 @@ A notice is one datagram to the socket that `NOTIFY_SOCKET` names (sd_notify(3))
 import logging
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from bridge.net.proxy import Proxy
 
@@ -105,14 +106,20 @@ async def announce(proxy: Proxy, admin: str, say: Say, notices: ServiceNotices) 
         if cluster.has_looked:
             if proxy.why_not_ready != told:
                 told = proxy.why_not_ready
-                say(waiting_line(proxy, admin))
+                _show(say, waiting_line(proxy, admin))
             notices.waiting(told)
         await cluster.next_look()
         if proxy.is_draining:
             return
     line = ready_line(proxy, admin)
-    say(line)
+    _show(say, line)
     notices.ready(line)
+
+
+def _show(say: Say, line: str) -> None:
+    """Whoever closed the other end of standard output reads nothing; the manager still has to hear."""
+    with suppress(OSError):
+        say(line)
 
 
 def ready_line(proxy: Proxy, admin: str) -> str:

@@ -151,6 +151,21 @@ async def test_nothing_is_ready_before_a_broker_has_answered(autojump_clock: tri
     assert all(one.startswith("waiting: the cluster can't be worked with: ") for one in told.heard[:-1])
 
 
+async def test_manager_hears_although_nobody_reads_standard_output() -> None:
+    """The terminal, or what collects the lines, may be gone."""
+    broker, told = ScriptedBroker(), Told()
+
+    def refuse(_: str) -> None:
+        raise BrokenPipeError
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(settings_for(broker)) as front:
+            await announce(front.proxy, ADMIN, refuse, told)
+        nursery.cancel_scope.cancel()
+    assert [one.partition(":")[0] for one in told.heard] == ["ready"]
+
+
 async def test_bridge_that_ends_before_says_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
     """A cluster that comes while the bridge drains makes nobody ready."""
     broker, told = ScriptedBroker(port=free_port()), Told()
