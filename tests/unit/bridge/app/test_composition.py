@@ -13,9 +13,11 @@ from uuid import UUID
 import pytest
 import trio
 
+from bridge.admin.tokens import Tokens
 from bridge.app.composition import (
     FRESH_IDS,
     AppError,
+    _renew,
     closed_reason,
     fresh_member_id,
     make_owner,
@@ -27,6 +29,7 @@ from bridge.config.keys import Settings
 from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
+from bridge.net.proxy import Proxy
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import Offered
@@ -183,6 +186,18 @@ async def test_signal_has_tokens_of_the_admin_api_read_again(tmp_path: Path, cap
             nursery.cancel_scope.cancel()
     assert "admin.token: the files hold other tokens" in caplog.text
     assert "fedcba" not in caplog.text
+
+
+async def test_reload_that_waits_for_a_disk_can_be_left(tmp_path: Path) -> None:
+    """Whoever stops the bridge does not wait for it."""
+    path = tmp_path / "token"
+    os.mkfifo(path)
+    config = Config(replace(Settings(), admin_token_path=str(path)))
+    with trio.move_on_after(0.1) as patience:
+        await _renew(config, cast(Proxy, None), Tokens(order=b"", read=b""))
+    assert patience.cancelled_caught
+    # The thread that waits is let go.
+    await trio.to_thread.run_sync(path.write_text, "0123456789abcdef")
 
 
 async def test_taken_port_is_told() -> None:
