@@ -104,7 +104,9 @@ class ClientLogins:
 
     def use(self, entries: tuple[ClientLogin, ...]) -> None:
         """Take these for connections of clients that come from now on."""
-        self._entries = tuple((entry, _compiled(entry.pattern), OwnLogin(entry.source, self._log, self._threads)) for entry in entries)
+        self._entries = tuple(
+            (entry, _compiled(entry.pattern), OwnLogin(entry.source, self._log, self._threads)) for entry in entries
+        )
 
     def find(self, subject: str) -> tuple[str, OwnLogin] | None:
         """The name and login of the first line that means this subject."""
