@@ -1,6 +1,5 @@
 """Who the bridge is to the cluster, out of the configuration; passwords and tokens go nowhere else."""
 
-import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -13,6 +12,7 @@ from bridge.net.own_login import (
     SecretUnreadable,
     TokenEndpoint,
     TokenFile,
+    check_trust,
     read_secret,
     read_token,
 )
@@ -105,10 +105,9 @@ def _check_trust(path: str, url: str) -> None:
         seen = f"{path!r} is given, and nothing reads it"
         raise _fault(TRUST_KEY, seen, f"an https URL in {ENDPOINT_KEY}", FaultCode.CONTRADICTION)
     try:
-        ssl.create_default_context(cafile=path or None)
-    except OSError as problem:
-        seen = f"{path} can't be used: {problem.strerror or problem}"
-        raise _fault(TRUST_KEY, seen, "a file of certificates as PEM", FaultCode.WRONG_KIND) from None
+        check_trust(path)
+    except SecretUnreadable as problem:
+        raise _fault(TRUST_KEY, str(problem), "a file of certificates as PEM", FaultCode.WRONG_KIND) from None
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> str:

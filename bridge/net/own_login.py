@@ -4,6 +4,7 @@ So what is rotated counts without a restart. It must not know connections; what 
 """
 
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,6 +97,14 @@ def read_secret(path: str) -> str:
     if not text or len(data) > SECRET_BYTES_MAX:
         raise SecretUnreadable(f"{path} is {'longer than any secret' if text else 'empty'}")
     return text
+
+
+def check_trust(path: str) -> None:
+    """Open the file of authorities that an endpoint is judged by, where one is named. Raises SecretUnreadable."""
+    try:
+        ssl.create_default_context(cafile=path or None)
+    except OSError as problem:
+        raise SecretUnreadable(f"{path} can't be used: {problem.strerror or problem}") from None
 
 
 def is_token(text: str) -> bool:
