@@ -22,8 +22,10 @@ from bridge.wire.sasl import BearerToken, Credentials, Mechanism
 
 SECRET_BYTES_MAX = 65_536
 """More than any token; a file that is longer is another one."""
-WAIT_S = 4.0
-"""For a file or an endpoint: less than a broker is given to answer, so that it is not blamed for them."""
+WAIT_S, SPARE_WAIT_S = 8.0, 2.0
+"""For a file or an endpoint: less than a broker is given to answer, so that it is not blamed for them, and less again
+where what was read before still counts.
+"""
 HUNG_MS = 1_000
 """So long nobody waits again for what has just hung: those who came meanwhile have limits of their own."""
 ENDPOINT = "bridge.net.token_endpoint"
@@ -157,12 +159,13 @@ class OwnLogin:
         self._good_until_ms = -inf
 
     async def _get_in_time(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
+        wait_s = WAIT_S if self._last is None or now_ms() >= self._ends_ms else SPARE_WAIT_S
         if now_ms() >= self._hung_until_ms:
-            with trio.move_on_after(WAIT_S):
+            with trio.move_on_after(wait_s):
                 return await self._get(source)
             self._hung_until_ms = now_ms() + HUNG_MS
         place = source.url if isinstance(source, TokenEndpoint) else source.path
-        raise SecretUnreadable(f"nothing came of {place} within {WAIT_S:g} s")
+        raise SecretUnreadable(f"nothing came of {place} within {wait_s:g} s")
 
     async def _get(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
         if isinstance(source, TokenEndpoint):

@@ -72,7 +72,7 @@ async def test_file_that_hangs_holds_up_no_other_thread_and_what_was_read_counts
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that never answers is waited for a while, once for all who come meanwhile; the journal needs threads."""
-    monkeypatch.setattr("bridge.net.own_login.WAIT_S", 0.05)
+    monkeypatch.setattr("bridge.net.own_login.SPARE_WAIT_S", 0.05)
     path = tmp_path / "token"
     path.write_text("old", encoding="utf-8")
     own = login(TokenFile(str(path)))
