@@ -162,11 +162,8 @@ class ConfigViews:
     # ------------------------------------------------------------------ altered
 
     def _alter_all(self, ref: RequestRef, via: BrokerAccess, request: Altering, answer: Answer) -> None:
-        if _has_doubles(one.resource for one in request.resources):
-            doubled = tuple(_refused(one.resource, ErrorCode.INVALID_REQUEST, _DOUBLED) for one in request.resources)
-            answer(AlterConfigsReply(results=doubled))
-            return
-        judged = tuple(self._judge(one, request) for one in request.resources)
+        doubled = _doubles(one.resource for one in request.resources)
+        judged = tuple(self._judge(one, request) for one in request.resources if one.resource not in doubled)
         right = [one for one in judged if one.refusal is None]
         wrong = [one for one in judged if one.refusal is not None]
 
@@ -176,7 +173,12 @@ class ConfigViews:
 
         def end(theirs: Sequence[AlteredResource]) -> None:
             named = {one.resource: one for one in theirs}
-            answer(AlterConfigsReply(results=tuple(self._carry_out(one, named) for one in judged)))
+            done = {one.asked.resource: self._carry_out(one, named) for one in judged}
+            results = (
+                done.get(one.resource) or _refused(one.resource, ErrorCode.INVALID_REQUEST, _DOUBLED)
+                for one in request.resources
+            )
+            answer(AlterConfigsReply(results=tuple(results)))
 
         self._ask_broker(ref, via, request, right, ask_rights)
 
@@ -210,22 +212,22 @@ class ConfigViews:
             results = reply.results if isinstance(reply, AlterConfigsReply) else ()
             heard = results or tuple(_refused(one.asked.resource, _LOST) for one in judged)
             # To nothing but a name it can only object that it has no settings of groups.
-            if any(one.resource in unnamed and one.error is ErrorCode.INVALID_REQUEST for one in heard):
-                self._ask_cluster(ref, via, request, lambda error: then(_instead(heard, unnamed, error)))
+            unknown = {
+                one.resource for one in heard if one.resource in unnamed and one.error is ErrorCode.INVALID_REQUEST
+            }
+            if unknown:
+                self._ask_cluster(ref, via, lambda error: then(_instead(heard, unknown, error)))
             else:
                 then(heard)
 
         via.ask(ref, replace(request, resources=tuple(one.elsewhere for one in judged)), hear)
 
-    def _ask_cluster(
-        self, ref: RequestRef, via: BrokerAccess, request: Altering, then: Callable[[ErrorCode], None]
-    ) -> None:
+    def _ask_cluster(self, ref: RequestRef, via: BrokerAccess, then: Callable[[ErrorCode], None]) -> None:
         def hear(reply: GroupReply | None) -> None:
             results = reply.results if isinstance(reply, AlterConfigsReply) else ()
             then(results[0].error if results else _LOST)
 
         nothing = IncrementalAlterConfigs(resources=(ResourceAlterations(ALL_BROKERS, ()),), validate_only=True)
-        del request
         via.ask(ref, nothing, hear)
 
     def _carry_out(self, judged: _Judged, theirs: dict[Resource, AlteredResource]) -> AlteredResource:
@@ -278,8 +280,9 @@ def _refused(resource: Resource, error: ErrorCode, message: str | None = None) -
     return AlteredResource(resource=resource, error=error, error_message=message)
 
 
-def _has_doubles(resources: Iterable[Resource]) -> bool:
-    return any(count > 1 for count in Counter(resources).values())
+def _doubles(resources: Iterable[Resource]) -> frozenset[Resource]:
+    """What is named more than once: that is refused, and nothing else for it."""
+    return frozenset(resource for resource, count in Counter(resources).items() if count > 1)
 
 
 def _throttle(reply: GroupReply | None) -> int:

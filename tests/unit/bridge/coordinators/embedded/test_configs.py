@@ -180,6 +180,39 @@ async def test_group_that_is_named_twice_is_refused(autojump_clock: MockClock) -
         assert not world.via.open
 
 
+async def test_other_groups_than_those_named_twice_are_altered(autojump_clock: MockClock) -> None:
+    """As Kafka does: a doubled resource is refused by itself."""
+    async with embedded_world() as world:
+        once = ResourceAlterations(Resource(GROUP, "once"), (Alteration(GRACE, "9000"),))
+        twice = ResourceAlterations(HERE, (Alteration(GRACE, "1"),))
+        ref = world.send(IncrementalAlterConfigs(resources=(twice, once, twice)))
+        world.via.answer(altered)
+        reply = await world.answer(ref, AlterConfigsReply)
+        assert [one.error for one in reply.results] == [UNKNOWN, ErrorCode.NONE, UNKNOWN]
+        assert [one.resource for one in reply.results] == [HERE, once.resource, HERE]
+        assert world.groups.owner.shard.configs.keys() == {"once"}
+
+
+async def test_right_to_the_cluster_stands_for_no_group_that_the_broker_denied(autojump_clock: MockClock) -> None:
+    """It is asked about for those alone of which the broker says that it has no settings of groups."""
+    async with embedded_world() as world:
+        names = (HERE, Resource(GROUP, "other"))
+        request = IncrementalAlterConfigs(
+            resources=tuple(ResourceAlterations(one, (Alteration(GRACE, "1"),)) for one in names)
+        )
+        ref = world.send(request)
+        codes = {HERE: DENIED, names[1]: UNKNOWN}
+        world.via.answer(
+            lambda _: AlterConfigsReply(
+                results=tuple(AlteredResource(resource=one, error=code) for one, code in codes.items())
+            )
+        )
+        world.via.answer(altered)
+        reply = await world.answer(ref, AlterConfigsReply)
+        assert [one.error for one in reply.results] == [DENIED, ErrorCode.NONE]
+        assert world.groups.owner.shard.configs.keys() == {"other"}
+
+
 async def test_groups_with_settings_are_listed_once(autojump_clock: MockClock) -> None:
     """Those of the broker first; nothing of ours to whom the broker lists nothing."""
     async with embedded_world() as world:
