@@ -44,8 +44,6 @@ EVERYBODY = "everybody"
 """Who all connections are to the brokers of a cluster without a login: they come from the bridge's own address, unless
 brokers are told each client's (`upstream.proxy-protocol`), by which an authorizer tells them apart.
 """
-OTHERS_WAIT_MAX_S = 10.0
-"""So long a request waits for what another connection asks; the broker of that one may stand still."""
 _NOT_KNOWN = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -66,7 +64,7 @@ GROUPS_MAX = 1_000
 class ClientRights:
     """The rights of one connection's client."""
 
-    __slots__ = ("_broker", "_cluster", "_kept", "_questions", "_session", "_shared", "proof")
+    __slots__ = ("_asking", "_broker", "_cluster", "_kept", "_questions", "_session", "_shared", "proof")
 
     def __init__(
         self, shared: Shared, cluster: Cluster, client: ClientSide, broker: BrokerSide, questions: ClientQuestions
@@ -79,6 +77,10 @@ class ClientRights:
         self._questions = questions
         self._kept: set[GroupId] | None = None
         """Groups of which something may be kept under this connection's number."""
+        self._asking: dict[GroupId, trio.Event] | None = None
+        """Of which groups the broker is being asked just now, and what tells that it has answered. Nobody waits for the
+        question of another connection: its client may read no answers, or its broker give none.
+        """
 
     def find_nowait(self, decision: Submitted | Divided) -> Grant | None:
         """The grant by which a request may be carried out as it is; None: `judge` it first. One that is due is asked
@@ -95,7 +97,7 @@ class ClientRights:
         grant = self._shared.grants.find(holder, now)
         if grant is None or not topics_of(request) <= grant.topics:
             return None
-        if now >= grant.due_ms and holder not in self._shared.asking_rights:
+        if now >= grant.due_ms and request.group_id not in (self._asking or ()):
             self._inquire(holder, grant.topics, lambda _: None)
         return grant
 
@@ -110,9 +112,9 @@ class ClientRights:
 
     async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
         holder, names = self._holder(request.group_id), topics_of(request)
-        with trio.move_on_after(OTHERS_WAIT_MAX_S):
-            while holder in self._shared.asking_rights:
-                await self._shared.asking_rights[holder].wait()
+        asking = (self._asking or {}).get(request.group_id)
+        if asking is not None:
+            await asking.wait()
         if self._find(request) is not None:
             return request
         grant = self._shared.grants.find(holder, now_ms())
@@ -134,7 +136,8 @@ class ClientRights:
         """The connection is over, or its client logs in anew."""
         for group_id in self._kept or ():
             self._shared.grants.take(Holder(self._session.connection, group_id))
-        self._kept = None
+        # What is still to be answered was asked for whoever was in before.
+        self._kept = self._asking = None
 
     def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
         if found.reads is None:
@@ -175,12 +178,15 @@ class ClientRights:
     # -------- questions, each asked when the one before is answered
 
     def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> None:
-        """Ask what a holder may, and keep it; others who want to know the same wait meanwhile."""
-        heard = self._shared.asking_rights[holder] = trio.Event()
+        """Ask what a holder may, and keep it, unless all was forgotten meanwhile."""
+        heard = trio.Event()
+        self._asking = self._asking or {}
+        self._asking[holder.group_id] = heard
 
         def end(found: Finding) -> None:
-            self._shared.asking_rights.pop(holder, None)
-            self._keep(holder, names, found)
+            if self._asking is not None and self._asking.get(holder.group_id) is heard:
+                del self._asking[holder.group_id]
+                self._keep(holder, names, found)
             heard.set()
             take(found)
 
@@ -225,9 +231,10 @@ class ClientRights:
 
     def _where_nobody_judges(self) -> bool | None:
         """Whether a right is there that the broker has no API to ask for: where nobody logs in, as there are no
-        groups.
+        groups. Of a broker whose versions are not known, or too old to count, that can't be said.
         """
-        return True if self._cluster.is_open else None
+        is_known = self._cluster.offered_nowait(self._broker.broker_id) is not None
+        return True if self._cluster.is_open and is_known else None
 
     def _keep(self, holder: Holder, names: frozenset[TopicName], found: Finding) -> None:
         grants = self._shared.grants

@@ -14,7 +14,7 @@ from bridge.net.splicing import Pipes
 from bridge.session.client_session import Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
-from bridge.session.grants import Grants, Holder
+from bridge.session.grants import Grants
 from bridge.supervision import Failures
 from translators.dialects.errors import Refusal
 from translators.dialects.ids import GroupId
@@ -143,8 +143,6 @@ class Shared:
     in_flight: InFlight
     grants: Grants = field(default_factory=Grants)
     """What clients may do with groups that brokers don't see."""
-    asking_rights: dict[Holder, trio.Event] = field(default_factory=dict)
-    """Of whom a broker is being asked just now, and what tells that it has answered."""
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     is_draining: bool = False
     codec_limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CODEC_THREADS))

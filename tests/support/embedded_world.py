@@ -72,6 +72,7 @@ LOOK_PAUSE_S = 0.001
 LOOKS_MAX = 20_000
 ReplyT = TypeVar("ReplyT")
 ALL_APIS: dict[int, int] = {
+    ApiKey.METADATA: 13,
     ApiKey.OFFSET_DELETE: 0,
     ApiKey.DESCRIBE_GROUPS: 5,
     ApiKey.DELETE_GROUPS: 2,

@@ -61,7 +61,7 @@ def ask_what_is_seen(
     """Ask the broker which of these groups the client may DESCRIBE, and what it may do with them."""
     highest = via.highest_version(ApiKey.DESCRIBE_GROUPS)
     if highest is None or not groups:
-        take(Seen(None if highest is None else {}))
+        take(Seen(None if highest is None and _is_known(via) else {}))
         return
     version = min(highest, OPERATIONS_UNTIL)
     asked = DescribeGroups(group_ids=tuple(groups), include_authorized_operations=version >= OPERATIONS_SINCE)
@@ -81,7 +81,7 @@ def ask_who_may_delete(
     """
     names = tuple(dict.fromkeys(groups))
     if not names or via.highest_version(ApiKey.OFFSET_DELETE) is None:
-        take(dict.fromkeys(names, ErrorCode.NONE))
+        take(dict.fromkeys(names, ErrorCode.NONE if _is_known(via) else _NOT_HEARD))
         return
     codes: dict[GroupId, ErrorCode] = {}
 
@@ -115,6 +115,11 @@ def ask_which_may_not_be_read(
         take(frozenset(one.name for one in found if any(item.error is denied for item in one.partitions)))
 
     via.ask(ref, OffsetDelete(group_id=group_id, topics=asked), hear, OFFSET_DELETE_VERSION)
+
+
+def _is_known(via: BrokerAccess) -> bool:
+    """Whether it is known what the broker speaks: an API that it seems to lack may only be not known of just now."""
+    return via.highest_version(ApiKey.METADATA) is not None
 
 
 def _refusal_in(reply: OffsetDeleteReply) -> ErrorCode:

@@ -8,9 +8,12 @@ import trio
 import trio.lowlevel
 import trio.testing
 
+from bridge.net import client_rights
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import GROUPS_MAX
+from bridge.net.clock import now_ms
 from bridge.session.balancers import Balancers
+from bridge.session.grants import KEEP_MS as KEEP_MS_BY_DEFAULT
 from bridge.session.limits import Limits
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
@@ -174,18 +177,6 @@ async def test_hosts_share_no_rights_where_brokers_see_them() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_who_waits_for_another_s_question_asks_itself_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other's broker may stand still."""
-    monkeypatch.setattr("bridge.net.client_rights.OTHERS_WAIT_MAX_S", 0.01)
-    broker = JudgingBroker(gate=trio.Event())
-    async with front_of(broker) as front:
-        for _ in range(2):
-            await (await front.dial()).send(beat(1))
-        with trio.fail_after(60):
-            while len(broker.questions) < 2:
-                await settle()
-
-
 async def test_who_may_not_read_is_refused_as_by_the_broker() -> None:
     """Nothing is submitted, and the next request asks again: a right that is given counts at once."""
     broker = JudgingBroker(operations=1 << Operation.DESCRIBE)
@@ -241,6 +232,37 @@ async def test_open_broker_that_has_no_groups_judges_nobody() -> None:
         await client.send(native(1, 0, SEEN))
         await settle()
         assert (len(front.groups.submitted), broker.questions) == (1, [])
+
+
+async def test_open_broker_whose_versions_are_too_old_to_count_grants_nothing() -> None:
+    """It has the API, as far as anybody knows: to have none is another thing."""
+    broker = JudgingBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(replace(settings_for(broker), versions_max_age_ms=-1)) as front:
+            client = await front.dial()
+            await client.send(join(1, SEEN))
+            await settle()
+            assert front.groups.submitted == []
+            assert await code_of(client, ApiKey.JOIN_GROUP, 5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        nursery.cancel_scope.cancel()
+
+
+async def test_nobody_waits_for_the_question_of_another_connection() -> None:
+    """Its broker may be frozen, or its client read no answers: everybody in the group would hang by that."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        first, second = await front.dial(), await front.dial()
+        broker.gate = trio.Event()
+        await first.send(join(1, SEEN))
+        with trio.fail_after(60):
+            while not broker.questions:
+                await trio.lowlevel.checkpoint()
+        broker.gate = None
+        await second.send(join(1, SEEN))
+        with trio.fail_after(60):
+            while not front.groups.submitted:
+                await trio.lowlevel.checkpoint()
 
 
 async def test_not_knowing_is_no_verdict() -> None:
@@ -372,6 +394,36 @@ async def test_each_connection_of_a_cluster_with_logins_asks_for_itself_and_anew
                 answer(front)
                 assert await client.ids(1) == [number]
             assert len(broker.questions) == asked
+
+
+async def test_answer_about_whoever_was_in_before_a_login_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question had been asked when the login came, and was answered behind it."""
+    broker, ahead_ms = JudgingBroker(), 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    async with front_of(broker) as front:
+        broker.hangs_up_at, broker.bodies[ApiKey.SASL_HANDSHAKE] = ApiKey.METADATA, MECHANISMS
+        await front.proxy.cluster.refresh()
+        broker.hangs_up_at = None
+        client = await front.dial()
+        await log_in(client)
+        for number, gate in ((3, None), (4, trio.Event())):
+            broker.gate = gate
+            await client.send(beat(number))
+            await settle()
+            answer(front)
+            assert await client.ids(1) == [number]
+            ahead_ms = KEEP_MS_BY_DEFAULT
+        assert len(broker.questions) == 2
+        await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 1), request(ApiKey.SASL_AUTHENTICATE, 1, 2))
+        await settle()
+        assert broker.gate is not None
+        broker.gate.set()
+        assert await client.ids(2) == [1, 2]
+        broker.operations = 0
+        await client.send(beat(5))
+        await settle()
+        assert len(front.groups.submitted) == 2
+        assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 async def test_one_connection_keeps_few_groups() -> None:

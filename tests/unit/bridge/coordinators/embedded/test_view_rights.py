@@ -194,3 +194,15 @@ async def test_broker_without_an_api_has_nobody_to_hide_a_group_from(autojump_cl
         assert group.group_state == "Stable"
         (kept,) = (await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply)).groups
         assert kept.error is ErrorCode.NON_EMPTY_GROUP
+
+
+async def test_nothing_is_shown_while_it_is_not_known_what_the_broker_speaks(autojump_clock: MockClock) -> None:
+    """It may well have the API that nobody knows of: whoever asks is told to come again."""
+    async with embedded_world() as world:
+        await world.form()
+        for unknown in (ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS, ApiKey.OFFSET_DELETE):
+            world.via.versions.pop(unknown, None)
+        (group,) = (await world.ask(DescribeGroups(group_ids=(GROUP,)), DescribeGroupsReply)).groups
+        assert (group.error, group.members) == (LOST, ())
+        (kept,) = (await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply)).groups
+        assert kept.error is LOST
