@@ -11,6 +11,7 @@ from bridge.engine.commands import Speaks
 from bridge.engine.loads import index_loads
 from bridge.engine.model import AssignedEpochs
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
+from bridge.engine.settings import configured_settings
 from bridge.engine.state import (
     NO_PARTITIONS,
     Group,
@@ -141,7 +142,10 @@ def _is_by_count(assignor: Assignor) -> bool:
 
 def choose_assignor(state: Shard, group: Group) -> str:
     """The name with most votes, the configured order breaking ties; without votes the first configured (K2.27)."""
-    names = settings_of(state, group.group_id).group_consumer_assignors
+    own = settings_of(state, group.group_id).group_consumer_assignors
+    # An admin may have named one for the group that is installed no more since the bridge was started again.
+    names = [name for name in own if name in state.assignors]
+    names = names or list(configured_settings(state.settings, group.group_id).group_consumer_assignors)
     voted = [name for name in group.votes if name in state.assignors]
     if not voted:
         return names[0]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.engine.apply import apply
 from bridge.engine.commands import AlterGroupConfigs
 from bridge.engine.consumer.calm import take_calm_heartbeat
 from bridge.engine.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT, read_configs
@@ -92,6 +93,16 @@ def test_other_default_assignor_computes_the_target_anew() -> None:
     assert said(bench, altering(bench, set_to(f"{PREFIX}{ASSIGNORS}", "range"))) == (ErrorCode.NONE, None)
     group = bench.state.groups[GROUP]
     assert (group.epoch, group.assignment_epoch, group.assignor) == (epoch + 1, epoch + 1, "range")
+
+
+def test_assignor_that_is_installed_no_more_is_passed_over() -> None:
+    """The journal may name a plugin's that was taken away: the group goes on by what else it names, or the default."""
+    bench = Bench()
+    bench.join("a")
+    for names, chosen in (("gone,range", "range"), ("gone", "uniform")):
+        apply(bench.state, GroupConfigured(GROUP, ((f"{PREFIX}{ASSIGNORS}", names),)))
+        bench.join(names)
+        assert bench.state.groups[GROUP].assignor == chosen
 
 
 @pytest.mark.parametrize(
