@@ -378,7 +378,7 @@ class LiveMoves:
         self._conclude(running, move.state.refusal, len(here))
         stays = frozenset(one.member_id for one in running.progress.now.members if one.stage is MemberStage.STAYS)
         stayed = running.at or running.progress.now.origin
-        self._settle(order, running, stays, stayed if is_refused else Road.UPSTREAM)
+        self._settle(order, running, stays | move.beside, stayed if is_refused else Road.UPSTREAM)
 
     def _end_give_back(self, order: MoveOrder) -> None:
         running = self._running[order.group_id]

@@ -37,7 +37,7 @@ from bridge.migration.moves.takeover import (
 from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from translators.classic_member.talking import SERVER_ASSIGNORS
-from translators.dialects.classic import JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOver
 from translators.dialects.errors import ErrorCode
@@ -84,6 +84,10 @@ class TakeOverMove:
         """Called once everybody has come to an end."""
         self.lacks_topics = False
         """Whether topics have to be looked at before anybody can be asked for; who does it sets it back."""
+        self.beside: set[MemberId] = set()
+        """Classic members that joined their broker too late to be of this move: they are its own also behind the end,
+        where nobody else knows them.
+        """
         self._around = around
         self._ways = around.ways
         self._upstream = around.upstream
@@ -123,7 +127,7 @@ class TakeOverMove:
         elif member_id is None:
             self._ways.to_broker(held)
         elif member_id not in self.state.members:
-            self._ways.by_road(held, self._around.home(self._group_id, member_id))
+            self._let_go_home(held, member_id)
         else:
             generation = None if isinstance(held.request, TxnOffsetCommit) else generation_of(held.request)
             if generation is not None and self.state.members[member_id].stage is Stage.WAITING:
@@ -178,7 +182,7 @@ class TakeOverMove:
             self._waiting.hold_join(held)
         elif member is None:
             # Somebody who is no part of this move, and has to be heard by its coordinator to stay a member.
-            self._ways.by_road(held, self._around.home(self._group_id, request.member_id))
+            self._let_go_home(held, request.member_id)
         elif member.stage is Stage.WAITING:
             # By its classic words the broker would make everybody join anew; it is asked for first.
             known = self._members[request.member_id].generation
@@ -188,6 +192,14 @@ class TakeOverMove:
             self._let_go_where_known()
         else:
             self._pass_on(request.member_id, held)
+
+    def _let_go_home(self, held: Held, member_id: MemberId) -> None:
+        road = self._around.home(self._group_id, member_id)
+        if road is Road.PASS and isinstance(held.request, JoinGroup | SyncGroup | Heartbeat) and member_id:
+            self.beside.add(member_id)
+        elif isinstance(held.request, LeaveGroup):
+            self.beside.discard(member_id)
+        self._ways.by_road(held, road)
 
     def _is_held(self, member_id: MemberId) -> bool:
         """Whether the broker may have it as a consumer member by now, and would end it (25) for its classic words."""

@@ -127,6 +127,27 @@ async def test_join_of_a_member_that_nobody_heard_goes_to_its_broker(autojump_cl
         assert (heard.request, heard.generation) == (joining, 9)
 
 
+@pytest.mark.parametrize("leaves", [False, True], ids=["stays", "leaves"])
+async def test_member_that_joined_beside_the_move_is_its_broker_s_behind_the_end(
+    leaves: bool, autojump_clock: MockClock
+) -> None:
+    """Nobody took it over: on the group's new road it would be told that it is no member (25)."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.send("late", classic_join("late"))
+        world.answer("late", JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("late"), generation=9))
+        if leaves:
+            world.send("late", leave_request("late"))
+        await convert(world, "a")
+        assert (world.progress().stage, world.road()) == (MoveStage.DONE, Road.UPSTREAM)
+        assert world.road("late") is (Road.UPSTREAM if leaves else Road.PASS)
+        await trio.sleep(0.01)
+        kept = json.loads(world.facts.kept[FACTS + GROUP])
+        assert kept.get("members") == (None if leaves else {"late": "pass"})
+
+
 async def test_member_that_joined_since_it_was_described_stays(autojump_clock: MockClock) -> None:
     """What it has now is not what its broker showed, and of which generation that was nobody knows."""
     async with moving_world() as world:
