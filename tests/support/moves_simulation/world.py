@@ -62,6 +62,7 @@ class MovesWorld:
         self.commits_landed = self.orders = self.lives = 0
         self.verdicts: list[MoveProgress] = []
         self.life: BridgeLife | None = None
+        self._last_life: BridgeLife | None = None
         self._actors: dict[int, Actor] = {}
         self._detour_lines: dict[int, BrokerLine] = {}
         self._asked: dict[RequestRef, tuple[int, bool]] = {}
@@ -77,10 +78,16 @@ class MovesWorld:
             engine=EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0),
         )
 
-    def _leave_behind(self, member_id: MemberId) -> None:
+    def _leave_behind(self, seat_id: MemberId) -> None:
         for actor in self.fleet.values():
-            if actor.member_id == member_id:
+            if self._seat_id(actor) == seat_id:
                 self.oracle.leave_behind(actor.role.number)
+
+    def _seat_id(self, actor: Actor) -> MemberId:
+        """As whom the broker knows a client: by the mapping of the bridge, also of one that is dead by now."""
+        life = self._last_life
+        seat = None if life is None else life.mapped.seat(GROUP, actor.member_id)
+        return actor.member_id if seat is None else seat.seat_id
 
     def fail(self, problem: Exception) -> None:
         """A law was broken, or something raised."""
@@ -135,7 +142,7 @@ class MovesWorld:
         life = BridgeLife(self.lives, self._outlives)
         self.lives += 1
         await self._nursery.start(life.run)
-        self.life = life
+        self.life = self._last_life = life
         self.oracle.note("bridge", f"life {self.lives} begins")
 
     def kill_bridge(self, down_ms: int) -> None:

@@ -130,6 +130,32 @@ async def test_group_of_called_members_is_reseated_when_they_have_joined(autojum
         assert "1 had to be told to join again" in done.verdict
 
 
+async def test_group_is_reseated_with_the_canary_that_was_given_back_before(autojump_clock: MockClock) -> None:
+    """Without it its broker would have others than those that are looked for, and keep a consumer group for good."""
+    async with moving_world() as world:
+        await taken_over(world, "a")
+        await taken_over(world, "b", 1)
+        await world.order(Road.PASS, "a")
+        accept(world, "a")
+        assign(world, ZERO, "a")
+        await trio.sleep(1)
+        assert (world.road("a"), world.road("b")) == (Road.MAPPED, Road.UPSTREAM)
+        world.upstream.broker.described = DescribedConsumerGroup(
+            error=ErrorCode.NONE,
+            group_id=GROUP,
+            group_state="Stable",
+            members=(described(MemberId("a"), (0,)), described(MemberId("b"), (1,))),
+        )
+        await world.order(Road.PASS)
+        accept(world, "b")
+        assign(world, frozenset({TopicPartition(TOPIC, 1)}), "b")
+        await trio.sleep(1)
+        done = world.progress()
+        # Whether its broker makes classic groups of consumer groups nobody knows here.
+        assert (done.stage, [one.code for one in done.obstacles]) == (MoveStage.DONE, ["EB-MOVE-243"])
+        assert {one.member_id for one in done.members} == {"a", "b"}
+
+
 async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_clock: MockClock) -> None:
     """Within a named time; what is left to be known is said."""
     async with moving_world() as world:
