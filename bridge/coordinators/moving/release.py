@@ -282,6 +282,11 @@ class ReleaseMove(Generic[HeldT]):
     async def _withdraw(self) -> ReleaseEvent:
         """After a restart the ids of the seats are not known: whoever the broker has was seated by this bridge."""
         around, group_id = self._around, self._group_id
+        # However it ends the group is the bridge's: a member that stayed mapped would go on at the broker, and the
+        # engine give what it has to others. Its heartbeats count here, also while the broker can't be reached.
+        for member_id in tuple(around.mapped.seats_of(group_id)):
+            around.mapped.take_out(group_id, member_id)
+        self._holds = self._is_commit_or_newcomer
         try:
             described = await around.broker.describe_group(group_id)
         except BrokerUnreachable:
@@ -291,8 +296,6 @@ class ReleaseMove(Generic[HeldT]):
         there = [one.member_id for one in described.members] if isinstance(described, DescribedGroup) else []
         left = await leave_seats(around.coordinators, group_id, [one for one in there if not ours or one in ours])
         if left is None:
-            for member_id in tuple(around.mapped.seats_of(group_id)):
-                around.mapped.take_out(group_id, member_id)
             return Withdrawn()
         await trio.sleep(AGAIN_S)
         return WithdrawalUnanswered()

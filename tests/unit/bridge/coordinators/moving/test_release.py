@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 import trio
 
+from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.release import REST_S, ReleaseMove
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted
-from bridge.migration.moves.release import WITHDRAWAL_MS, Kept, Playing, Released
+from bridge.migration.moves.release import WITHDRAWAL_MS, Kept, Playing, Released, Withdrawing
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, Held, adopted_world
 from tests.support.embedded_world import commit_request, native_join
 from tests.support.engine_bench import FOO, GROUP, IDENTITY
@@ -220,3 +221,41 @@ async def test_seats_that_the_broker_does_not_take_back_are_left_to_it(
         assert resumed.state.reason.code == "EB-MOVE-251"
         assert trio.current_time() - started_s < (WITHDRAWAL_MS + 2_000) / 1000
         assert world.groups.holds(GROUP)
+
+
+@pytest.mark.parametrize("was_killed", [False, True])
+async def test_members_are_the_bridge_s_while_seats_are_not_taken_back(
+    was_killed: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Behind a round that failed, or a kill between the mapping and the engine's forgetting: who stayed mapped would go
+    on at the broker, and whose heartbeats waited would end here; what it has would be given to others.
+    """
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        move = world.releasing()
+        if was_killed:
+            await cut_short(move)
+            move = world.releasing()
+            for one in world.players:
+                seat = MappedSeat(
+                    member_id=one.member_id, generation=generation, seat_id=one.member_id, seat_generation=1
+                )
+                world.mapped.put(GROUP, seat)
+        world.coordinators.refuses_joins_from = 2
+        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(move.go_on if was_killed else move.make)
+            for _ in range(LOOKS_MAX):
+                if isinstance(move.state, Withdrawing):
+                    break
+                await trio.sleep(LOOK_S)
+            assert isinstance(move.state, Withdrawing)
+            while not move.has_ended:
+                beats = world.beats(generation)
+                for held in beats:
+                    move.take(held)
+                await trio.sleep(1)
+                assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-251"
+        assert not world.mapped.seats_of(GROUP)
