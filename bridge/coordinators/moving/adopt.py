@@ -35,6 +35,7 @@ from bridge.migration.moves.rest import Compare, Compared, Gather, Gathered, Kep
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.ports import Broker, BrokerUnreachable, Coordinators
 from translators.dialects.admin import DescribedGroup
+from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat, Refused
@@ -73,6 +74,14 @@ class AdoptMove(RestingGroup[HeldT]):
         self._around = around
         self._seats = seats
         self.state: AdoptState = begin().state
+
+    def take(self, held: HeldT) -> None:
+        """See `groups.Underway`: what is held for long is answered as if all were well, so that it counts at the engine
+        from the intake on.
+        """
+        super().take(held)
+        if isinstance(held.request, Heartbeat) and self._around.embedded.holds(self._group_id):
+            self._around.embedded.task.beat_calmly(held.request)
 
     def stop(self, reason: Refused) -> None:
         """Stopped by an operator: a group that the engine has taken in goes on to its end."""

@@ -11,6 +11,7 @@ from bridge.coordinators.moving.proof import GATHER_S
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import FAREWELL_MS, Adopted
 from bridge.migration.moves.rest import Kept
+from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, Held, adopted_world
 from tests.support.classic_bench import transaction_of
@@ -184,6 +185,30 @@ async def test_unanswered_farewell_is_said_again(trouble: str, autojump_clock: t
         await make(move, world)
         assert isinstance(move.state, Adopted)
         assert world.coordinators.broker.phase is Phase.EMPTY
+
+
+async def test_members_outlive_a_long_farewell(autojump_clock: trio.testing.MockClock) -> None:
+    """What their clients say is answered as if all were well, so that it has to count: one that the engine ended
+    meanwhile would go on with what others are given.
+    """
+    async with adopted_world() as world:
+        world.coordinators.refuses_connections = 150
+        move, generation = world.adopting(), world.coordinators.broker.generation
+        started_s = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(move.make)
+            while not move.has_ended:
+                for held in world.beats(generation):
+                    move.take(held)
+                await trio.sleep(1)
+                move.excuse(TrioClock().now_ms() - 500)
+        assert isinstance(move.state, Adopted)
+        assert trio.current_time() - started_s > max(one.session_timeout_ms for one in world.players) / 1000
+        beats = world.beats(generation)
+        for held in (*move.take_joins(), *beats):
+            world.to_engine(held)
+        await trio.sleep(0.1)
+        assert world.codes(beats) == GONE_ON
 
 
 async def test_farewell_that_nobody_answers_gives_the_group_back(autojump_clock: trio.testing.MockClock) -> None:
