@@ -9,6 +9,7 @@ from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
     JoinGroup,
+    JoinGroupReply,
     LeaveGroup,
     LeaveGroupReply,
     Protocol,
@@ -77,12 +78,14 @@ def to_broker(seat: MappedSeat, request: MemberRequest) -> MemberRequest | Group
 
 
 def to_client(seat: MappedSeat, reply: GroupReply) -> GroupReply:
-    """The broker's answer with the client's own id where it names the seat's; JoinGroup alone hands out the seat's."""
+    """The broker's answer with the client's own id where it names the seat's, which only who has joined is told."""
     if isinstance(reply, LeaveGroupReply):
         members = tuple(
             replace(one, member_id=seat.member_id) if one.member_id == seat.seat_id else one for one in reply.members
         )
         return replace(reply, members=members)
+    if isinstance(reply, JoinGroupReply) and reply.error is not ErrorCode.NONE and reply.member_id == seat.seat_id:
+        return replace(reply, member_id=seat.member_id)
     return reply
 
 

@@ -1,6 +1,6 @@
 """Mapped members behind the session: what the broker is asked, what the client hears, and when a mapping ends."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -135,16 +135,21 @@ def test_join_ends_the_mapping(error: ErrorCode) -> None:
     mapped = Mapped()
     reply = JoinGroupReply(error=error, member_id=ONE.seat_id, generation=9)
     assert mapped.ask(join("one"), reply) == join("seat-1")
-    assert (mapped.delivered, mapped.forgotten) == ([reply], [MemberRef(GROUP, ONE.member_id)])
+    named = ONE.seat_id if error is ErrorCode.NONE else ONE.member_id
+    assert mapped.delivered == [replace(reply, member_id=named)]
+    assert mapped.forgotten == [MemberRef(GROUP, ONE.member_id)]
     assert mapped.go_on == [ONE.seat_id if error is ErrorCode.NONE else None]
     assert mapped.groups.seats_of(GROUP) == {"two": TWO}
 
 
 @pytest.mark.parametrize("error", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
 def test_join_that_is_to_come_again_ends_nothing(error: ErrorCode) -> None:
-    """The client still says its old id."""
+    """The client still says its old id, and a client that took the one of the answer would be a stranger with the next
+    word: nobody maps it.
+    """
     mapped = Mapped()
     mapped.ask(join("one"), JoinGroupReply(error=error, member_id=ONE.seat_id))
+    assert mapped.delivered == [JoinGroupReply(error=error, member_id=ONE.member_id)]
     assert mapped.forgotten == []
 
 
