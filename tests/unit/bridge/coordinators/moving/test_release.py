@@ -249,13 +249,15 @@ async def test_members_are_the_bridge_s_while_seats_are_not_taken_back(
                 if isinstance(move.state, Withdrawing):
                     break
                 await trio.sleep(LOOK_S)
-            assert isinstance(move.state, Withdrawing)
+            withdrawing = move.state
+            assert isinstance(withdrawing, Withdrawing)
             while not move.has_ended:
                 beats = world.beats(generation)
                 for held in beats:
                     move.take(held)
                 await trio.sleep(1)
                 assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
-        assert isinstance(move.state, Kept)
-        assert move.state.reason.code == "EB-MOVE-251"
+        kept = move.state
+        assert isinstance(kept, Kept)
+        assert kept.reason.code == "EB-MOVE-251"
         assert not world.mapped.seats_of(GROUP)
