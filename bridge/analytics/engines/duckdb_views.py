@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb
+from deltalake.exceptions import DeltaError
 
 from bridge.analytics.engines.views import VIEWS, QuestionRefused, Row, Views
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.current_files import current_files
 from bridge.analytics.tables.definitions import ColumnType, Table
+from bridge.analytics.tables.snapshot import read_snapshot
 
 T = TypeVar("T")
 SETTINGS: Mapping[str, str | bool | int | float | list[str]] = {
@@ -78,7 +80,8 @@ def views_over(files: Mapping[str, tuple[str, ...]], group: str | None = None) -
 
 def open_views(out: str, _engine: str | None, _master: str | None, _settings: Mapping[str, str]) -> DuckDbViews:
     """The views of the tables below `out`; raise AnalyticsError if that can't be read as it is."""
-    return views_over({table.name: current_files(out, table) for table in VIEWS})
+    told = read_snapshot(out)
+    return views_over({table.name: current_files(out, table, told) for table in VIEWS})
 
 
 @contextmanager
@@ -88,7 +91,7 @@ def told_failures() -> Iterator[None]:
         yield
     except (BrokenPipeError, *_OF_WORDS):
         raise
-    except (OSError, duckdb.Error) as problem:
+    except (OSError, DeltaError, duckdb.Error) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-052: DuckDB broke off ({_first_line(problem)}); memory may be short, or a file of the "
             "tables damaged, or gone because they were made anew meanwhile: look, and run the same command again"

@@ -3,6 +3,7 @@
 It must not know who reads, nor open one of the files.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bridge.analytics.errors import AnalyticsError
@@ -13,15 +14,16 @@ BEFORE = "_before-delta"
 """The folder of tables that are being taken over."""
 
 
-def current_files(root: str, table: Table) -> tuple[str, ...]:
+def current_files(root: str, table: Table, told: Mapping[str, object] | None = None) -> tuple[str, ...]:
     """The files of a table below a root of this machine, absolute and in order; none where it was never written.
 
-    All tables are of one snapshot. Columns are known by their names: files that were written under an older schema lack
-    some, and those of a newer one have more than the table says. `date` is told by the names of the folders (`date=…`).
+    Tables belong together that are asked for with the same snapshot; none means the newest. Columns are known by their
+    names: files that were written under an older schema lack some, and those of a newer one have more than the table
+    says. `date` is told by the names of the folders (`date=…`).
     Raise AnalyticsError where the tables are of a version before Delta.
     """
     folder = Path(root).resolve() / table.name
-    log = pinned_log(str(folder.parent), table)
+    log = pinned_log(str(folder.parent), table, told)
     if (log.version is None and any(folder.glob(f"{DATE}=*"))) or (folder.parent / BEFORE).exists():
         raise AnalyticsError(
             f"EB-ANALYTICS-033: {folder} is of an epochbridge that had no Delta tables; "

@@ -37,6 +37,7 @@ def write_snapshot(root: str, told: Mapping[str, object]) -> None:
     unready.replace(Path(root) / SNAPSHOT)
 
 
-def pinned_log(root: str, table: Table) -> TableLog:
-    """The log of a table below a root, as it belongs to the others."""
-    return TableLog(f"{root}/{table.name}", table, versions_of(read_snapshot(root)).get(table.name))
+def pinned_log(root: str, table: Table, told: Mapping[str, object] | None = None) -> TableLog:
+    """The log of a table below a root, as it belongs to the others by a snapshot; by the newest if none is given."""
+    versions = versions_of(read_snapshot(root) if told is None else told)
+    return TableLog(f"{root}/{table.name}", table, versions.get(table.name))

@@ -140,8 +140,10 @@ class Store:
 
         Raise OSError if a file can't be moved.
         """
-        added = [self._moved(table, one) for one in staged]
-        self.log(table).commit(added, removed, done=done, note=note)
+        log = self.log(table)
+        # First: files by day without a log are taken for a table of a version before Delta.
+        log.made()
+        log.commit([self._moved(table, one) for one in staged], removed, done=done, note=note)
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""

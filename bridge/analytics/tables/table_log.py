@@ -6,7 +6,7 @@ go by one commit, all or none.
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
@@ -29,7 +29,8 @@ STATISTICS = (GROUP, BATCH, "number")
 """Columns of which the log knows the least and the greatest value of each file: by them files are passed over."""
 INTAKE = "epochbridge-intake"
 """The application whose transactions are numbered by the micro-batches of a stream."""
-NOTE = "epochbridge"
+NOTE, NOTED_BATCH = "epochbridge", "epochbridge-batch"
+"""What a batch has to say, and which one: what gathers files says it again, and may come after a later batch."""
 NOTES_AT_MOST = 32
 """So many of the last commits are looked at for a note."""
 NOTHING_YET = -1
@@ -102,24 +103,22 @@ class TableLog:
         return NOTHING_YET if found is None else found
 
     def note(self) -> str | None:
-        """What the last commit that had something to say has said."""
-        commits = [] if self._delta is None else self._delta.history(NOTES_AT_MOST)
-        return next((str(commit[NOTE]) for commit in commits if NOTE in commit), None)
+        """What the last batch has said with its commit; None if one before it was the last that said something."""
+        return self._noted().get(NOTE)
 
     def expire(self, day: str) -> int:
         """Let the files of all days before this one leave the table; how many there were."""
         gone = [file for file in self.files() if file.day is not None and file.day < day]
         if gone:
-            self.commit([], gone, note=self.note())
+            self._commit([], gone, self._noted(), None)
         return len(gone)
 
-    def gather(self, day: str, size_bytes: int) -> None:
-        """Make few large files of those of a day, in which the rows of a group lie together where the table has any."""
+    def gather(self, day: str, size_bytes: int, *, by_group: bool) -> None:
+        """Make few large files of the small ones of a day; by group, of all of them, so that its rows lie together."""
         assert self._delta is not None
-        note = self.note()
-        properties = CommitProperties(custom_metadata={} if note is None else {NOTE: note})
+        properties = CommitProperties(custom_metadata=self._noted())
         optimize, chosen = self._delta.optimize, [(DATE, "=", day)]
-        if GROUP in self._table.column_names:
+        if by_group and GROUP in self._table.column_names:
             optimize.z_order([GROUP], chosen, size_bytes, commit_properties=properties)
         else:
             optimize.compact(chosen, size_bytes, commit_properties=properties)
@@ -147,9 +146,17 @@ class TableLog:
         A stream takes batches while files are gathered: what another commit did meanwhile is no fault, unless it took
         one of the same files out.
         """
-        delta, leaving = self._evolved(), list(removed)
+        batch = self.done() if done is None else done
+        self._commit(added, removed, {} if note is None else {NOTE: note, NOTED_BATCH: str(batch)}, done)
+
+    def _commit(
+        self, added: Iterable[DataFile], removed: Iterable[DataFile], noted: dict[str, str], done: int | None
+    ) -> None:
+        delta, leaving = self.made(), list(removed)
+        if not self._has(leaving):
+            raise CommitFailedError(f"files of {self._table.name} have left it meanwhile by a concurrent commit")
         properties = CommitProperties(
-            custom_metadata={} if note is None else {NOTE: note},
+            custom_metadata=noted,
             app_transactions=[] if done is None else [Transaction(INTAKE, done)],
         )
         now_ms = int(time.time() * 1_000)
@@ -162,13 +169,25 @@ class TableLog:
                 delta.create_write_transaction(actions, "append", delta.schema(), [DATE], commit_properties=properties)
             except CommitFailedError:
                 delta.update_incremental()
-                if not left or not {one.path for one in leaving} <= {one.path for one in self.files()}:
+                if done is not None and self.done() >= done:
+                    return
+                if not left or not self._has(leaving):
                     raise
             else:
                 break
         delta.update_incremental()
 
-    def _evolved(self) -> DeltaTable:
+    def _noted(self) -> dict[str, str]:
+        """The note of the last batch with its number, as a commit has it."""
+        done = str(self.done())
+        commits = [] if self._delta is None else self._delta.history(NOTES_AT_MOST)
+        notes = (str(commit[NOTE]) for commit in commits if NOTE in commit and commit.get(NOTED_BATCH) == done)
+        return next(({NOTE: note, NOTED_BATCH: done} for note in notes), {})
+
+    def _has(self, files: Collection[DataFile]) -> bool:
+        return not files or {one.path for one in files} <= {one.path for one in self.files()}
+
+    def made(self) -> DeltaTable:
         """The table with all columns that it has by now; made where it is not there."""
         wanted = Schema([Field(column.name, DELTA_TYPES[column.type]) for column in self._table.columns])
         if self._delta is None:

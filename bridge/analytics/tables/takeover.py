@@ -26,7 +26,12 @@ def take_over(store: Store) -> None:
     done = _last_done(store) if store.has_stream() else None
     store.files.make_folder(store.path(BEFORE))
     for table in ALL:
-        if _is_old(store, table):
+        if not _is_old(store, table):
+            continue
+        if store.files.exists(store.path(BEFORE, table.name)):
+            # What who died had moved there; Hadoop would move it into the old table.
+            store.clear_folder(table.name)
+        else:
             store.files.move(store.path(table.name), store.path(BEFORE, table.name))
     for table in ALL:
         if store.files.exists(store.path(BEFORE, table.name)) and not store.log(table).version:

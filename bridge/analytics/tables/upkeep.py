@@ -16,6 +16,8 @@ SPARED_HOURS = 168
 """So long files remain readable that have left a table: reports that run, and Delta's time travel."""
 FILE_BYTES = 128 * 2**20
 """What a file of many is to be; one of less than half of it is small."""
+ORDERED_BYTES = 256 * 2**20
+"""A larger day is not ordered by group: delta-rs holds all of it in memory, unpacked."""
 SMALL_FILES_MIN = 8
 """So many small files of a day are made few; of a day that is over two are enough."""
 SINCE = "since"
@@ -53,23 +55,40 @@ def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
     log, told = TableLog(f"{root}/{table.name}", table), read_snapshot(root)
     versions = versions_of(told)
     is_pinned = versions.get(table.name) == log.version
+    if table in {EVENTS, *DERIVED} and _is_due(log, table, wanted, today):
+        # First: who dies after the events have gone must not make tables of the rest.
+        told[SINCE] = max(str(told.get(SINCE, "")), _first_day(wanted.keep_days[table.name] - 1, today))
+        write_snapshot(root, told)
     expired = _expire(log, table, wanted, today)
     gathered = tuple(days_to_gather(log.files(), str(today)))
     for day in gathered:
-        log.gather(day, FILE_BYTES)
-    if is_pinned and log.version is not None:
-        versions[table.name] = log.version
-    if expired and table in {EVENTS, *DERIVED}:
-        told[SINCE] = max(str(told.get(SINCE, "")), _first_day(wanted.keep_days[table.name] - 1, today))
-    if told:
-        write_snapshot(root, {**told, VERSIONS: versions})
-    removed = log.vacuum(wanted.spared_hours, [versions[table.name]] if table.name in versions else [])
+        log.gather(day, FILE_BYTES, by_group=_is_by_group(log.files(), day, today))
+    _pin(root, log, table, is_pinned)
+    pinned = versions_of(read_snapshot(root)).get(table.name)
+    removed = log.vacuum(wanted.spared_hours, [] if pinned is None else [pinned])
+    _pin(root, log, table, is_pinned)  # Vacuum writes two lines of its own into the log.
     return Tended(table=table.name, expired=expired, gathered=gathered, removed=removed)
 
 
 def _expire(log: TableLog, table: Table, wanted: Upkeep, today: date) -> int:
     days = wanted.keep_days.get(table.name)
     return 0 if days is None else log.expire(_first_day(days, today))
+
+
+def _is_due(log: TableLog, table: Table, wanted: Upkeep, today: date) -> bool:
+    days = wanted.keep_days.get(table.name)
+    return days is not None and any(file.day is not None and file.day < _first_day(days, today) for file in log.files())
+
+
+def _is_by_group(files: list[DataFile], day: str, today: date) -> bool:
+    """A day that still grows would be written anew as a whole each time, and of a large one all is held in memory."""
+    return day < str(today) and sum(file.size_bytes for file in files if file.day == day) <= ORDERED_BYTES
+
+
+def _pin(root: str, log: TableLog, table: Table, is_pinned: bool) -> None:
+    told = read_snapshot(root)
+    if is_pinned and log.version is not None:
+        write_snapshot(root, {**told, VERSIONS: {**versions_of(told), table.name: log.version}})
 
 
 def _first_day(days: int, today: date) -> str:

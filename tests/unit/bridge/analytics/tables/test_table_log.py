@@ -75,7 +75,7 @@ def test_commits_at_the_same_time_both_count(tmp_path: Path) -> None:
         late.commit([], [first])
     stale = TableLog(str(tmp_path), FLAPS)
     taking.commit([first])
-    stale.gather(DAY, 2**20)
+    stale.gather(DAY, 2**20, by_group=True)
     assert sorted(file.rows or 0 for file in TableLog(str(tmp_path), FLAPS).files()) == [1, 2]
 
 
@@ -115,3 +115,33 @@ def test_statistics_are_of_columns_that_a_table_has() -> None:
     """Every table has groups, those that batches bring know which."""
     assert (statistics(EVENTS), statistics(REBALANCES)) == ([GROUP, BATCH, "number"], [GROUP])
     assert all(statistics(table) for table in (FLAPS, STORMS))
+
+
+def test_note_of_an_earlier_batch_is_none(tmp_path: Path) -> None:
+    """A batch came while files were gathered: what its run brought is not what the note of the one before says."""
+    log = TableLog(str(tmp_path), FLAPS)
+    log.commit([data_file(tmp_path, "a", "g"), data_file(tmp_path, "b", "g")], done=1, note="one")
+    gathering = TableLog(str(tmp_path), FLAPS)
+    said = gathering.note()
+    TableLog(str(tmp_path), FLAPS).commit([data_file(tmp_path, "c", "g")], done=2, note="two")
+    gathering.gather(DAY, 2**20, by_group=True)
+    reopened = TableLog(str(tmp_path), FLAPS)
+    assert (said, reopened.done(), reopened.note()) == ("one", 2, "two")
+
+
+def test_file_that_left_before_is_not_replaced_again(tmp_path: Path) -> None:
+    """Two that wrote it anew would both be there, and its rows twice."""
+    first, second, third = (data_file(tmp_path, name, "g") for name in "abc")
+    TableLog(str(tmp_path), FLAPS).commit([first])
+    TableLog(str(tmp_path), FLAPS).commit([second], [first])
+    with pytest.raises(CommitFailedError, match="concurrent"):
+        TableLog(str(tmp_path), FLAPS).commit([third], [first])
+
+
+def test_batch_that_two_bring_at_once_comes_once(tmp_path: Path) -> None:
+    """Also where a store on another machine has taken it, and did not say so."""
+    TableLog(str(tmp_path), FLAPS).commit([data_file(tmp_path, "a", "g")], done=1)
+    one, other = (TableLog(str(tmp_path), FLAPS) for _ in range(2))
+    one.commit([data_file(tmp_path, "b", "g")], done=2)
+    other.commit([data_file(tmp_path, "c", "g")], done=2)
+    assert len(TableLog(str(tmp_path), FLAPS).files()) == 2

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from shutil import copytree
 from zipfile import ZipFile
 
 import pytest
@@ -12,6 +13,7 @@ from bridge.analytics.tables import takeover
 from bridge.analytics.tables.current_files import BEFORE, current_files
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, REBALANCES, TABLES, Table
 from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.table_log import TableLog
 from bridge.analytics.tables.takeover import is_old, take_over
 
 OLD = Path(__file__).parent / "data" / "before-delta.zip"
@@ -81,3 +83,31 @@ def test_who_has_no_spark_is_told(old: Store) -> None:
     """It would find no row."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-033: .*events is of an epochbridge that had no Delta"):
         current_files(old.root, EVENTS)
+
+
+def test_who_dies_while_files_come_into_a_table_leaves_the_old_one_whole(
+    old: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files by day without a log look like an old table: they must not be moved into the one that is kept."""
+    before = {name: old_rows(old.root, TABLES[name]) for name in FILLED}
+
+    def die(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableLog, "_commit", die)
+        with pytest.raises(InterruptedError):
+            take_over(old)
+    assert is_old(old)
+    take_over(old)
+    assert {name: new_rows(old, TABLES[name]) for name in FILLED} == before
+
+
+def test_files_by_day_that_an_interrupted_takeover_left_are_no_old_table(old: Store) -> None:
+    """Hadoop would move a folder into the one of that name."""
+    before = old_rows(old.root, REBALANCES)
+    Path(old.path(BEFORE)).mkdir()
+    Path(old.path(REBALANCES.name)).rename(old.path(BEFORE, REBALANCES.name))
+    copytree(old.path(BEFORE, REBALANCES.name), old.path(REBALANCES.name))
+    take_over(old)
+    assert new_rows(old, REBALANCES) == before

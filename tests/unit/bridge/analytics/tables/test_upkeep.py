@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
+import pytest
 from deltalake import DeltaTable
 
 from bridge.analytics.tables.arrow_types import arrow_schema
@@ -141,3 +142,39 @@ def test_days_are_gathered_by_the_number_of_their_small_files() -> None:
     ]
     undated = [DataFile(path=str(place), size_bytes=small, day=None) for place in range(SMALL_FILES_MIN)]
     assert [*days_to_gather([*files, *undated], str(TODAY))] == ["2025-11-19", "2025-11-22"]
+
+
+def test_who_dies_after_days_have_gone_has_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the next refresh would make the tables of those days of no events."""
+    for day in ("2025-11-18", "2025-11-20"):
+        written(tmp_path, EVENTS, day, "gh")
+    published(tmp_path)
+
+    def die(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr(TableLog, "gather", die)
+    with pytest.raises(InterruptedError):
+        tend(str(tmp_path), Upkeep(keep_days={"events": 1}), TODAY)
+    assert first_live_day(read_snapshot(str(tmp_path))) == "2025-11-21"
+
+
+def test_snapshot_keeps_up_with_vacuum(tmp_path: Path) -> None:
+    """It writes into the log; a stream that finds another version makes all tables anew."""
+    written(tmp_path, FLAPS, "2025-11-21", "gh")
+    log = TableLog(f"{tmp_path}/flaps", FLAPS)
+    log.commit([], log.files()[:1])
+    published(tmp_path)
+    (tended,) = tend(str(tmp_path), Upkeep(spared_hours=0), TODAY)
+    assert tended.removed == 1
+    assert pinned_log(str(tmp_path), FLAPS).version == TableLog(f"{tmp_path}/flaps", FLAPS).version
+
+
+def test_day_that_grows_is_not_written_anew_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large files of today stay."""
+    monkeypatch.setattr("bridge.analytics.tables.upkeep.FILE_BYTES", 2)
+    written(tmp_path, FLAPS, str(TODAY), "abcdefghi")
+    before = {file.path for file in TableLog(f"{tmp_path}/flaps", FLAPS).files()}
+    monkeypatch.setattr("bridge.analytics.tables.upkeep.SMALL_FILES_MIN", 0)
+    tend(str(tmp_path), Upkeep(), TODAY)
+    assert {file.path for file in TableLog(f"{tmp_path}/flaps", FLAPS).files()} == before
