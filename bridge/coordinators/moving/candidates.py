@@ -110,6 +110,15 @@ class Candidates:
                 await trio.sleep(LOOK_S)
         return self.here(group_id)
 
+    def whole_group(self, order: MoveOrder, given_back: Members | None) -> Members | None:
+        """Who was given back, if that is the group: None where the order names members, or where classic members were
+        heard beside them, as canaries before it, or whom none had taken over. Then the broker tells who is reseated.
+        """
+        if given_back is None or order.members:
+            return None
+        known = self.around.mapped.seats_of(order.group_id).keys() | self.roster.members_of(order.group_id).keys()
+        return None if known - given_back.keys() else given_back
+
     async def to_be_reseated(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
         """The classic members of a consumer group at rest, whom a newcomer would disturb, as their clients know them;
         nobody where it is a classic group already, or is not at rest.

@@ -384,8 +384,8 @@ class LiveMoves:
         running = self._running[order.group_id]
         move = running.move
         assert isinstance(move, GiveBackMove), move
-        given_back = None if order.members else move.given_back()
-        if given_back is not None and move.state.stopped is None and not self._may_have_others(order, given_back):
+        given_back = self._parts.candidates.whole_group(order, move.given_back())
+        if given_back is not None and move.state.stopped is None:
             joins = move.take_joins()
             reseat = self._start_reseat(order, running, given_back)
             for member_id, member in given_back.items():
@@ -397,13 +397,6 @@ class LiveMoves:
             self._start_task(order, partial(self._reseat_behind_calls, order, running, move))
             return
         self._conclude_give_back(order, running, move)
-
-    def _may_have_others(self, order: MoveOrder, given_back: Members) -> bool:
-        """Whether classic members were heard that this move has not given back, as canaries before it, or whom none had
-        taken over: then the broker tells who is to be reseated.
-        """
-        heard = self._parts.candidates.roster.members_of(order.group_id)
-        return bool((self._around.mapped.seats_of(order.group_id).keys() | heard.keys()) - given_back.keys())
 
     async def _reseat_behind_calls(self, order: MoveOrder, running: _Running, move: GiveBackMove) -> None:
         """Whoever was called joins first; meanwhile requests go on as they did, and newcomers wait.
