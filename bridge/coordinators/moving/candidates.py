@@ -110,14 +110,12 @@ class Candidates:
                 await trio.sleep(LOOK_S)
         return self.here(group_id)
 
-    def whole_group(self, order: MoveOrder, given_back: Members | None) -> Members | None:
-        """Who was given back, if that is the group: None where the order names members, or where classic members were
-        heard beside them, as canaries before it, or whom none had taken over. Then the broker tells who is reseated.
+    def if_all(self, group_id: GroupId, given_back: Members | None) -> Members | None:
+        """These members if no others were heard as classic members of their group, such as canaries that were given
+        back before, or those that were never taken over; None where the broker has to tell who there is.
         """
-        if given_back is None or order.members:
-            return None
-        known = self.around.mapped.seats_of(order.group_id).keys() | self.roster.members_of(order.group_id).keys()
-        return None if known - given_back.keys() else given_back
+        heard = self.roster.members_of(group_id).keys() | self.around.mapped.seats_of(group_id).keys()
+        return None if given_back is None or heard - given_back.keys() else given_back
 
     async def to_be_reseated(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
         """The classic members of a consumer group at rest, whom a newcomer would disturb, as their clients know them;

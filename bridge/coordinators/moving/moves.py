@@ -384,7 +384,7 @@ class LiveMoves:
         running = self._running[order.group_id]
         move = running.move
         assert isinstance(move, GiveBackMove), move
-        given_back = self._parts.candidates.whole_group(order, move.given_back())
+        given_back = None if order.members else self._parts.candidates.if_all(order.group_id, move.given_back())
         if given_back is not None and move.state.stopped is None:
             joins = move.take_joins()
             reseat = self._start_reseat(order, running, given_back)
@@ -405,7 +405,7 @@ class LiveMoves:
         """
         running.begun = {}
         await self._write(running)
-        found = await self._parts.candidates.to_be_reseated(order.group_id)
+        found = await self._parts.candidates.to_be_reseated(order.group_id) or move.given_back() or {}
         if isinstance(found, tuple) or not found:
             running.progress.warn(found if isinstance(found, tuple) else ())
             self._conclude_give_back(order, running, move)

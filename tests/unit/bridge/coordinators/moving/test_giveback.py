@@ -156,6 +156,24 @@ async def test_group_is_reseated_with_the_canary_that_was_given_back_before(auto
         assert {one.member_id for one in done.members} == {"a", "b"}
 
 
+async def test_group_with_a_canary_that_is_classic_already_goes_on_to_the_bridge(autojump_clock: MockClock) -> None:
+    """The JoinGroup of the last static member makes a classic group of it: there is nobody to be reseated."""
+    async with moving_world() as world:
+        await taken_over(world, "a")
+        await taken_over(world, "b", 1)
+        await world.order(Road.PASS, "a")
+        accept(world, "a")
+        assign(world, ZERO, "a")
+        await trio.sleep(1)
+        one = frozenset({TopicPartition(TOPIC, 1)})
+        world.at_broker({"a": ZERO, "b": one})
+        await world.order(Road.EMBEDDED)
+        accept(world, "b")
+        assign(world, one, "b")
+        await trio.sleep(1)
+        assert (world.progress().stage, world.road("a")) == (MoveStage.MOVING, Road.MOVING)
+
+
 async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_clock: MockClock) -> None:
     """Within a named time; what is left to be known is said."""
     async with moving_world() as world:

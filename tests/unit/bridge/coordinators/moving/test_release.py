@@ -170,15 +170,20 @@ async def test_round_that_fails_gives_the_seats_up(autojump_clock: trio.testing.
         assert await kept(world) == "EB-MOVE-238"
 
 
+async def reach(move: ReleaseMove[Held], state: type[Playing | Withdrawing]) -> None:
+    """Wait until a move that is being made is there."""
+    for _ in range(LOOKS_MAX):
+        if isinstance(move.state, state):
+            break
+        await trio.sleep(LOOK_S)
+    assert isinstance(move.state, state)
+
+
 async def cut_short(move: ReleaseMove[Held]) -> None:
     """Make a move until its round is played, and no further."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(move.make)
-        for _ in range(LOOKS_MAX):
-            if isinstance(move.state, Playing):
-                break
-            await trio.sleep(LOOK_S)
-        assert isinstance(move.state, Playing)
+        await reach(move, Playing)
         nursery.cancel_scope.cancel()
 
 
@@ -245,19 +250,13 @@ async def test_members_are_the_bridge_s_while_seats_are_not_taken_back(
         world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
         async with trio.open_nursery() as nursery:
             nursery.start_soon(move.go_on if was_killed else move.make)
-            for _ in range(LOOKS_MAX):
-                if isinstance(move.state, Withdrawing):
-                    break
-                await trio.sleep(LOOK_S)
-            withdrawing = move.state
-            assert isinstance(withdrawing, Withdrawing)
+            await reach(move, Withdrawing)
             while not move.has_ended:
                 beats = world.beats(generation)
                 for held in beats:
                     move.take(held)
                 await trio.sleep(1)
                 assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
-        kept = move.state
-        assert isinstance(kept, Kept)
-        assert kept.reason.code == "EB-MOVE-251"
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-251"
         assert not world.mapped.seats_of(GROUP)
