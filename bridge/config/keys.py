@@ -172,6 +172,27 @@ class Settings(KafkaSettings):
         "come in one after the other, the oldest first.",
         within(1_048_576, 2**50),
     )
+    limits_unauthenticated_bytes: int = key(
+        "limits.unauthenticated.bytes",
+        16_777_216,
+        "Bytes in the buffers of all connections together whose clients have not logged in, where the cluster is not "
+        "known to be open; beyond it those of them that hold more than 4 KiB are closed.",
+        within(65_536, 2**50),
+    )
+    limits_unauthenticated_frame_bytes: int = key(
+        "limits.unauthenticated.frame.bytes",
+        524_288,
+        "Largest request before a login, where the cluster is not known to be open, as sasl.server.max.receive.size; "
+        "larger ones close the connection.",
+        within(1024),
+    )
+    limits_unauthenticated_steps_max: int = key(
+        "limits.unauthenticated.steps.max",
+        10,
+        "Requests of SASL in a row, on one connection, that bring no login to its end; one more closes it. SCRAM takes "
+        "three, and Kafka closes at the first that fails.",
+        within(),
+    )
     limits_idle_ms: int = key(
         "limits.idle.ms",
         600_000,

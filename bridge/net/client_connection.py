@@ -15,10 +15,11 @@ from bridge.net.broker_side import (
     BrokerSide,
     Cluster,
 )
+from bridge.net.client_login import ClientLogin
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
-from bridge.net.shared import Share, Shared
+from bridge.net.shared import Share, Shared, connection_fields
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import Expected
@@ -68,6 +69,7 @@ class ClientConnection:
         "_is_corked",
         "_lane",
         "_left_over",
+        "_login",
         "_merges",
         "_nursery",
         "_questions",
@@ -108,6 +110,7 @@ class ClientConnection:
         """Pieces, since others had a turn for that."""
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
+        self._login = ClientLogin(shared.unauthenticated, session, self.close, is_open=cluster.is_open)
 
     @property
     def bytes_held(self) -> int:
@@ -122,6 +125,7 @@ class ClientConnection:
         if (held := self.bytes_held) or self.share.bytes_held:
             self._shared.counters.note_held(held)
             self.share.note(held, self.session.bytes_collected)
+            self._login.note_held(held)
 
     # -------- its life
 
@@ -139,6 +143,7 @@ class ClientConnection:
             self.transport.close()
             self.session.requests.drop()
             self.share.end()
+            self._login.end()
             self._rights.forget()
 
     async def linger(self) -> None:
@@ -189,7 +194,7 @@ class ClientConnection:
         if ended is None:
             return
         self._shared.counters.count_ending(ended)
-        fields = connection_fields(self) | LogFields(road=ended.road.value, group_id=ended.group_id)
+        fields = connection_fields(self.session) | LogFields(road=ended.road.value, group_id=ended.group_id)
         if ended.member_id:
             fields["member_id"] = ended.member_id
         client_id = quote(self.session.identity.client_id)
@@ -222,7 +227,7 @@ class ClientConnection:
             logging.ERROR,
             "%s: connection %d failed (%s)",
             (CloseReason.BUG.code, self.connection, task.name),
-            connection_fields(self),
+            connection_fields(self.session),
             bare(problem),
         )
         self._shared.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
@@ -300,6 +305,7 @@ class ClientConnection:
         turn; a shared view is then copied.
         """
         requests, position, left_over = self.session.requests, 0, None
+        self._login.look_at_cluster(is_open=self._cluster.is_open)
         self.cork()
         while (cut := requests.cut(view, position)) is not None:
             position = requests.position
@@ -464,7 +470,7 @@ class ClientConnection:
         if refusal is None:
             decision = session.decide(head, offered, session.read_placed(head))
         else:
-            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(self))
+            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(self.session))
             self._shared.log.write(now_ms(), ("place", *unplaced.group_ids[:1]), line)
             decision = session.refuse(head, refusal.code)
         waiting = self._carry_out(head, decision, came_ns)
@@ -549,10 +555,11 @@ class ClientConnection:
         if frame is None:
             return
         if header.api_key == ApiKey.SASL_AUTHENTICATE:
-            self.session.login.hear(header.api_version, frame, now_ms())
+            self._login.hear(header.api_version, frame)
             self._broker.ask_what_waits()
         self.session.outbox.fill(decision.slot, frame)
         self.flush()
+        self._login.count_steps()
 
     # -------- BrokerAccess
 
@@ -591,9 +598,3 @@ class ClientConnection:
         merged = merge.take(road, reply)
         if merged is not None:
             self._put(slot, merged)
-
-
-def connection_fields(connection: ClientConnection) -> LogFields:
-    """What a line about a connection says of its client beside its words."""
-    client = connection.session.identity
-    return LogFields(client_id=client.client_id, client_host=client.client_host, connection=connection.connection)

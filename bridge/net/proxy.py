@@ -16,7 +16,7 @@ from bridge.log_lines import REPEAT_MS, Line, LogFields, RateLimitedLog
 from bridge.migration.route import Road, Router
 from bridge.net.announcements import Origin, announce, hear
 from bridge.net.broker_ports import BrokerPorts
-from bridge.net.client_connection import ClientConnection, connection_fields
+from bridge.net.client_connection import ClientConnection
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_logins
 from bridge.net.clock import now_ms
@@ -33,7 +33,7 @@ from bridge.net.listener import (
 )
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
+from bridge.net.shared import LOG, InFlight, Place, Shared, connection_fields, no_place
 from bridge.net.tls import ClientCertificates, broker_context, client_context
 from bridge.net.tls_renewal import CertificateFiles, Certificates, Renewed
 from bridge.net.tls_transport import TlsTransport
@@ -168,6 +168,7 @@ class Proxy:
             counters=services.counters,
             failures=services.failures,
             in_flight=InFlight(settings.limits.all_inflight_bytes_max),
+            unauthenticated=InFlight(settings.limits.unauthenticated_bytes_max),
             grants=Grants(settings.limits.grant_ms, settings.limits.grants_max),
         )
         self._connections: dict[int, ClientConnection] = {}
@@ -427,6 +428,7 @@ class Proxy:
         connection = ClientConnection(self._shared, mapped or self.cluster, session, transport, broker_id)
         if mapped is not None:
             session.name(mapped.principal)
+            session.let_in()
             mapped.refused = connection.close
         self._connections[number] = connection
         self._reply_routes.add(number, connection)
@@ -585,6 +587,6 @@ def _tell_end(log: RateLimitedLog, connection: ClientConnection) -> None:
             reason.sentence,
             f"; seen: {detail}" if detail else "",
         ),
-        fields=connection_fields(connection),
+        fields=connection_fields(connection.session),
     )
     log.write(now_ms(), (reason, client.client_host), line)

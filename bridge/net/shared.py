@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import trio
 
-from bridge.log_lines import RateLimitedLog
+from bridge.log_lines import LogFields, RateLimitedLog
 from bridge.migration.route import Road
 from bridge.net.poller import Poller
 from bridge.net.splicing import Pipes
-from bridge.session.client_session import Rules
+from bridge.session.client_session import ClientSession, Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.session.grants import Grants
@@ -141,6 +141,8 @@ class Shared:
     pipes: Pipes = field(default_factory=Pipes)
     poller: Poller = field(default_factory=Poller)
     in_flight: InFlight
+    unauthenticated: InFlight
+    """The same of those connections alone whose clients may be anybody."""
     grants: Grants = field(default_factory=Grants)
     """What clients may do with groups that brokers don't see."""
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
@@ -150,3 +152,9 @@ class Shared:
     async def beside(self, work: Callable[[], ResultT]) -> ResultT:
         """What `work` gives, made in another thread while everybody else is served; it must not know connections."""
         return await trio.to_thread.run_sync(work, limiter=self.codec_limiter)
+
+
+def connection_fields(session: ClientSession) -> LogFields:
+    """What a line about a connection says of its client beside its words."""
+    client = session.identity
+    return LogFields(client_id=client.client_id, client_host=client.client_host, connection=session.connection)

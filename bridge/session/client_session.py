@@ -144,6 +144,7 @@ class ClientSession:
         "broker_id",
         "connection",
         "identity",
+        "is_let_in",
         "limits",
         "login",
         "outbox",
@@ -159,6 +160,8 @@ class ClientSession:
         self.identity = ClientIdentity(client_id="", client_host=client_host)
         self.says_it_authenticates = False
         self.login = Login()
+        self.is_let_in = True
+        """Whether the client is bounded as one that is somebody; see `hold_back`."""
         self.broker_id: int | None = None
         """The broker whose listener the client came in by, None for the bootstrap listener."""
         self.announcement = b""
@@ -171,6 +174,17 @@ class ClientSession:
         self._report_kind = rules.report_kind
         self._passing = passing
         self._holds = rules.known_groups.holds
+
+    def hold_back(self) -> None:
+        """Until `let_in` nobody knows who the client is, and little is read of what it sends."""
+        limits = self.limits
+        self.is_let_in = False
+        self.requests.frame_bytes_max = min(limits.unauthenticated_frame_bytes_max, limits.frame_bytes_max)
+
+    def let_in(self) -> None:
+        """The client has logged in, or need not."""
+        self.is_let_in = True
+        self.requests.frame_bytes_max = self.limits.frame_bytes_max
 
     @property
     def bytes_held(self) -> int:

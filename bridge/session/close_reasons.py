@@ -59,6 +59,27 @@ class CloseReason(Enum):
         "EB-NET-022",
         "a group request came before its client logged in, as the cluster wants; set its security.protocol and sasl.*",
     )
+    UNAUTHENTICATED_FRAME = (
+        "EB-NET-158",
+        (
+            "a request before a login is beyond limits.unauthenticated.frame.bytes; log the client in (sasl.*), or "
+            "raise that if its tokens are so large"
+        ),
+    )
+    UNAUTHENTICATED_BYTES = (
+        "EB-NET-159",
+        (
+            "limits.unauthenticated.bytes are held for clients that have not logged in; see who opens these "
+            "connections, and raise that if they are genuine"
+        ),
+    )
+    TOO_MANY_LOGIN_STEPS = (
+        "EB-NET-160",
+        (
+            "more than limits.unauthenticated.steps.max requests of SASL brought no login to its end; check the "
+            "client's sasl.*"
+        ),
+    )
     NO_DESCRIPTORS = (
         "EB-NET-023",
         "no file descriptors are left for another client; raise the limit of open files (ulimit -n, LimitNOFILE)",

@@ -58,6 +58,14 @@ class Limits:
     all_inflight_bytes_max: int = 256 * MIB
     """Bytes in the buffers of all connections together; beyond it large requests and held answers wait for their turn.
     """
+    unauthenticated_bytes_max: int = 16 * MIB
+    """Bytes in the buffers of all connections together that have not logged in; beyond it those that hold more than a
+    little are closed.
+    """
+    unauthenticated_frame_bytes_max: int = 524_288
+    """Largest request before a login, as Kafka's `sasl.server.max.receive.size`; larger ones close the connection."""
+    login_steps_max: int = 10
+    """Requests of SASL in a row, on one connection, that bring no login to its end; one more closes it."""
     idle_max_ms: int = 600_000
     """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
     frame_time_max_ms: int = 30_000

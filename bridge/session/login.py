@@ -7,7 +7,7 @@ It must not know sockets, nor what is asked.
 from math import inf
 
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.sasl import read_lifetime_ms
+from bridge.wire.sasl import Step, read_lifetime_ms, read_step
 
 SPARE_SHARE = 10
 SPARE_MAX_MS = 1_000
@@ -24,27 +24,37 @@ class Login:
     once the broker tells a lifetime, or the client sends something else.
     """
 
-    __slots__ = ("_ends_at_ms", "_is_under_way", "is_limited")
+    __slots__ = ("_ends_at_ms", "_is_under_way", "is_limited", "steps")
 
     def __init__(self) -> None:
         self._is_under_way = False
         self._ends_at_ms = inf
         self.is_limited = False
         """Whether questions may ever have to wait: there was a handshake, and no word yet that all is well for good."""
+        self.steps = 0
+        """Requests of SASL in a row that brought no login to its end."""
 
     def begin(self) -> None:
         """SaslHandshake goes to the broker."""
         self._is_under_way = self.is_limited = True
+        self.steps += 1
 
-    def hear(self, version: int, frame: bytes, now_ms: int) -> None:
-        """The answer to a SaslAuthenticate of this version came; what can't be read is for the client to judge."""
+    def hear(self, version: int, frame: bytes, now_ms: int) -> bool:
+        """The answer to a SaslAuthenticate of this version came; what can't be read is for the client to judge.
+
+        Returns whether the broker takes the client for somebody now.
+        """
+        self.steps += 1
         try:
-            lifetime_ms = read_lifetime_ms(frame, version)
+            lifetime_ms, step = read_lifetime_ms(frame, version), read_step(frame, version)
         except MalformedFrame:
-            return
+            return False
+        if step is Step.LAST:
+            self.steps = 0
         if lifetime_ms > 0:
             self._is_under_way = False
             self._ends_at_ms = now_ms + lifetime_ms - min(SPARE_MAX_MS, lifetime_ms // SPARE_SHARE)
+        return step is Step.LAST
 
     def go_on(self) -> None:
         """The client sends something that is not SASL: it takes itself for logged in."""

@@ -90,6 +90,7 @@ class RequestCutter:
         "_limits",
         "_progress",
         "_reads_fetch",
+        "frame_bytes_max",
         "heads_cut",
         "position",
     )
@@ -99,6 +100,8 @@ class RequestCutter:
     ) -> None:
         self.position = 0
         self.heads_cut = 0
+        self.frame_bytes_max = limits.frame_bytes_max
+        """The largest request that may come now; smaller as long as the client has not logged in."""
         self._limits = limits
         self._holds_whole = holds_whole
         self._reads_fetch = reads_fetch
@@ -139,7 +142,7 @@ class RequestCutter:
             return self._head_from_view(view, position)
         except MalformedFrame as error:
             start = bytes(self._held[:_LENGTH_BYTES]) or bytes(view[position : position + _LENGTH_BYTES])
-            return Rejected(_reason(start, self._limits), str(error))
+            return Rejected(_reason(start, self._limits, self.frame_bytes_max), str(error))
 
     def _rest(self, view: memoryview, position: int) -> Rest | None:
         end = min(len(view), position + self._left)
@@ -174,13 +177,10 @@ class RequestCutter:
             if data[_START.size : last.body_offset] == names:
                 length, key, version, correlation_id = _START.unpack_from(data)
                 is_like = key == last.api_key and version == last.api_version
-                if (
-                    is_like
-                    and last.body_offset <= length + _LENGTH_BYTES <= self._limits.frame_bytes_max + _LENGTH_BYTES
-                ):
+                if is_like and last.body_offset <= length + _LENGTH_BYTES <= self.frame_bytes_max + _LENGTH_BYTES:
                     frame_bytes = length + _LENGTH_BYTES
                     return RequestHeader(frame_bytes, key, version, correlation_id, last.client_id, last.body_offset)
-        header = read_request_header(data, self._limits.frame_bytes_max)
+        header = read_request_header(data, self.frame_bytes_max)
         if header is not None and _START.size < header.body_offset <= KNOWN_HEADER_BYTES_MAX:
             self._known = bytes(data[_START.size : header.body_offset]), header
         return header
@@ -188,7 +188,7 @@ class RequestCutter:
     def _head_from_held(self, view: memoryview, position: int) -> Cut | None:
         held, header = self._held, self._header
         while header is None:
-            header = read_request_header(held, self._limits.frame_bytes_max, self._progress)
+            header = read_request_header(held, self.frame_bytes_max, self._progress)
             if header is not None:
                 self._header = header
                 break
@@ -263,7 +263,7 @@ def _bytes_to_header(held: bytearray) -> int:
     return min(_HEADER_STEP_BYTES, frame_bytes - len(held))
 
 
-def _reason(start: bytes, limits: Limits) -> CloseReason:
+def _reason(start: bytes, limits: Limits, frame_bytes_max: int) -> CloseReason:
     if start.startswith((b"\x16\x03", b"\x15\x03")):
         return CloseReason.TLS_ON_PLAIN_PORT
     if start in _PROXY_STARTS:
@@ -273,4 +273,6 @@ def _reason(start: bytes, limits: Limits) -> CloseReason:
     length = int.from_bytes(start, "big", signed=True)
     if length > limits.frame_bytes_max:
         return CloseReason.FRAME_TOO_LARGE
+    if length > frame_bytes_max:
+        return CloseReason.UNAUTHENTICATED_FRAME
     return CloseReason.FRAME_TOO_SHORT if length < 8 else CloseReason.MALFORMED_REQUEST

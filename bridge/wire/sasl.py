@@ -109,6 +109,36 @@ def read_lifetime_ms(frame: FrameBytes, version: int) -> int:
     return 0 if error is not ErrorCode.NONE else cursor.int64("session_lifetime_ms")
 
 
+class Step(StrEnum):
+    """What an answer to SaslAuthenticate means to a login."""
+
+    REFUSED = "refused"
+    MIDDLE = "middle"
+    LAST = "last"
+
+
+_MIDDLE = re.compile(rb"[rm]=|\s*\{\s*\"status\"")
+"""How a broker goes on that knows nothing yet: SCRAM's challenge (RFC 5802), OAUTHBEARER's word that it takes no such
+token (RFC 7628), which the client has to acknowledge before it is refused.
+"""
+
+
+def read_step(frame: FrameBytes, version: int) -> Step:
+    """Whether a broker refuses a login, wants more, or is done, of its answer to SaslAuthenticate; of other mechanisms
+    the first step that is not refused counts as the last: their first token proves something. Raises MalformedFrame.
+    """
+    header = read_response_header(frame, ApiKey.SASL_AUTHENTICATE, version)
+    offset = len(frame) if header is None else header.body_offset
+    is_flexible = version >= FIRST_FLEXIBLE
+    cursor = Cursor(frame, offset, api_name(ApiKey.SASL_AUTHENTICATE), version, flexible=is_flexible)
+    if _code(cursor) is not ErrorCode.NONE:
+        return Step.REFUSED
+    cursor.nullable_string("error_message")
+    size = cursor.uvarint("auth_bytes") - 1 if is_flexible else cursor.int32("auth_bytes")
+    token = cursor.take(max(0, size), "auth_bytes")
+    return Step.MIDDLE if _MIDDLE.match(token) else Step.LAST
+
+
 _SCRAM_FIRST = re.compile(rb"[ny](?:=[^,]*)?,[^,]*,n=([^,]*),r=")
 """What a client says first in SCRAM (RFC 5802): flags of channel binding, an authorization id, its name, a nonce."""
 

@@ -17,8 +17,8 @@ from tests.support.scripted_broker import RawClient, ScriptedBroker, request
 CONNECTIONS = 50
 ATTEMPTS = 3
 OWN_FILES = (tracemalloc.Filter(True, "*/bridge/*"), tracemalloc.Filter(False, "*/tests/*"))
-ASKED_BYTES_MAX = 5_570
-RELAYED_BYTES_MAX = 7_670
+ASKED_BYTES_MAX = 5_840
+RELAYED_BYTES_MAX = 7_940
 FRAMES_MAX = 7
 ASK_VERSIONS, ASK_METADATA = request(ApiKey.API_VERSIONS, 0, 1), request(ApiKey.METADATA, 1, 1, bytes(4))
 

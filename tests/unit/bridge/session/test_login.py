@@ -5,16 +5,18 @@ import pytest
 from bridge.session.login import SPARE_MAX_MS, Login
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import response_frame
-from bridge.wire.sasl import read_lifetime_ms
+from bridge.wire.sasl import Step, read_lifetime_ms, read_step
 
 LIFETIME_MS = 60_000
 
 
-def answer(version: int, lifetime_ms: int, error: int = 0) -> bytes:
+def answer(version: int, lifetime_ms: int, error: int = 0, token: bytes = b"t") -> bytes:
     """The broker's answer to SaslAuthenticate."""
     tail = b"" if version == 0 else lifetime_ms.to_bytes(8, "big")
 
-    rest = b"\x00\x02t" if version == 2 else b"\xff\xff\x00\x00\x00\x01t"
+    size = len(token)
+    rest = b"\x00" + bytes([size + 1]) if version == 2 else b"\xff\xff" + size.to_bytes(4, "big")
+    rest += token
     plain = error.to_bytes(2, "big") + rest + tail
     return response_frame(ApiKey.SASL_AUTHENTICATE, version, 5, plain + (b"\x00" if version == 2 else b""))
 
@@ -24,6 +26,34 @@ def test_lifetime_is_read_where_the_version_has_it(version: int, expected: int) 
     """Version 2 is flexible."""
     assert read_lifetime_ms(answer(version, LIFETIME_MS), version) == expected
     assert read_lifetime_ms(answer(version, LIFETIME_MS, error=58), version) == 0
+
+
+def test_steps_count_until_one_ends_a_login() -> None:
+    """Refusals, and what can't be read, bring nobody in."""
+    login = Login()
+    login.begin()
+    assert not login.hear(0, answer(0, 0, error=58), 10)
+    assert not login.hear(0, b"", 10)
+    assert login.steps == 3
+    assert login.hear(0, answer(0, 0), 10)
+    assert login.steps == 0
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("token", "error", "step"),
+    [
+        (b"", 0, Step.LAST),
+        (b"", 58, Step.REFUSED),
+        (b"r=n,s=c2FsdA==,i=4096", 0, Step.MIDDLE),
+        (b"v=c2lnbmF0dXJl", 0, Step.LAST),
+        (b'{"status":"invalid_token"}', 0, Step.MIDDLE),
+        (b'{"version":"2020_10_22","request-id":"1"}', 0, Step.LAST),
+    ],
+)
+def test_steps_are_told_by_what_mechanisms_say(version: int, token: bytes, error: int, step: Step) -> None:
+    """SCRAM goes on after its challenge, OAUTHBEARER after a word on the token; others are in by their first step."""
+    assert read_step(answer(version, 0, error, token), version) is step
 
 
 def test_connection_without_a_login_takes_questions_always() -> None:

@@ -282,7 +282,15 @@ def answer(correlation_id: int, body: bytes) -> bytes:
 def connection_between(asking: Pieces, broker: Transport, limits: Limits) -> ClientConnection:
     """A client's connection whose groups pass, with nothing around it."""
     rules = Rules(limits=limits, router=Router(()))
-    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=InFlight(1 << 20))
+    in_flight = InFlight(1 << 20)
+    shared = Shared(
+        rules=rules,
+        groups={},
+        passing=SeenGroups(),
+        place=no_place,
+        in_flight=in_flight,
+        unauthenticated=in_flight,
+    )
     return ClientConnection(shared, Reached(broker), ClientSession(rules, 1, "10.0.0.9", shared.passing), asking, None)
 
 

@@ -62,8 +62,11 @@ class LoggedIn(Reached):
 def connection_of(asking: Pieces, cluster: Reached) -> ClientConnection:
     """A client's connection whose groups pass, with nothing around it."""
     rules = Rules(limits=Limits(), router=Router(()))
-    shared = Shared(rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=InFlight(1 << 20))
-    return ClientConnection(shared, cluster, ClientSession(rules, 1, "10.0.0.9", shared.passing), asking, None)
+    bound = InFlight(1 << 20)
+    around = Shared(
+        rules=rules, groups={}, passing=SeenGroups(), place=no_place, in_flight=bound, unauthenticated=bound
+    )
+    return ClientConnection(around, cluster, ClientSession(rules, 1, "10.0.0.9", around.passing), asking, None)
 
 
 def run_out(_: Slow, cluster: LoggedIn) -> None:
