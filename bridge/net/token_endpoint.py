@@ -31,10 +31,15 @@ async def ask_endpoint(endpoint: TokenEndpoint, secret: str, threads: trio.Capac
             f"{endpoint.url} answered {answer.status_code} ({word!s:.{WORDS_CHARS_MAX}}); see upstream.sasl.username, "
             "its secret in the file of upstream.sasl.password.path, and upstream.sasl.token.scope"
         )
-    told = document.get("expires_in")
+    return Granted(BearerToken(token), _life_s(document.get("expires_in")))
+
+
+def _life_s(told: object) -> float:
+    """How long a token lasts by what its endpoint says, which some write as a text."""
+    if isinstance(told, str) and told.isascii() and told.isdigit():
+        told = float(told)
     # An int may be too large for a float.
-    life_s = float(min(told, LIFE_MAX_S)) if isinstance(told, int | float) and told > 1 else LIFE_S
-    return Granted(BearerToken(token), life_s)
+    return float(min(told, LIFE_MAX_S)) if isinstance(told, int | float) and told > 1 else LIFE_S
 
 
 def _post(endpoint: TokenEndpoint, secret: str) -> httpx.Response:
