@@ -197,7 +197,7 @@ class Proxy:
         self.broker_ports = BrokerPorts(
             self._directory, settings.listen.host, self._start_accepting, self._shared.counters, self._shared.log
         )
-        self.cluster = UpstreamCluster(settings, self._directory, self.broker_ports.open, self._shared.log)
+        self.cluster = UpstreamCluster(settings, self._directory, self._listen_for, self._shared.log)
         self.broker_ports.begin(self.bootstrap.port, settings.broker_ports)
         self.cluster.keep = services.keep
         self.cluster.coordinates = partial(services.router.serves, Road.EMBEDDED)
@@ -274,6 +274,12 @@ class Proxy:
 
     # -------- listeners
 
+    def _listen_for(self, broker_id: int) -> bool:
+        if not self.is_draining:
+            return self.broker_ports.open(broker_id)
+        self._directory.pass_over(broker_id)
+        return False
+
     def _start_accepting(self, sock: socket.socket, broker_id: int | None) -> None:
         accept = partial(accept_from, sock, partial(self._take, broker_id=broker_id), self._cannot_accept)
         start_guarded(self._nursery, self._shared.failures, ACCEPT, partial(self._accept, sock, accept))
@@ -282,6 +288,8 @@ class Proxy:
         """The listener outlives whatever goes wrong with one connection."""
         with sock, trio.CancelScope() as scope:
             self._accepting.append(scope)
+            if self.is_draining:  # since it was opened
+                return
             await keep_running(self._shared.failures, ACCEPT, accept)
 
     # -------- connections

@@ -8,6 +8,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.session.broker_addresses import NO_PORT
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
@@ -288,6 +289,20 @@ async def test_drain_lets_due_answers_out_and_leaves_no_group(autojump_clock: tr
         assert front.closed(CloseReason.DRAINED) == 3
         assert front.groups.gone == []
         assert not front.proxy.is_ready
+
+
+async def test_broker_that_is_learned_while_draining_gets_no_listener() -> None:
+    """Nor does one whose listener was opened a moment before: nobody would close it again."""
+    async with front_of(ScriptedBroker()) as front:
+        cluster = front.proxy.cluster
+        cluster.learn((Endpoint(7, LOOPBACK, 9),))
+        opened = front.proxy.broker_addresses[7].port
+        await front.proxy.drain(0)
+        cluster.learn((Endpoint(8, LOOPBACK, 9),))
+        assert front.proxy.broker_addresses[8].port == NO_PORT
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(OSError, match="127"):
+            await dial(opened)
 
 
 async def test_client_that_went_behind_a_hung_broker_is_not_kept() -> None:
