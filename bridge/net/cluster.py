@@ -398,7 +398,8 @@ class UpstreamCluster:
             self._note_refusal(str(problem))
             return refusal_finding(problem), str(problem)
         except BrokerClosed as error:
-            return (Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)), explain_end(str(error))
+            finding = Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)
+            return finding, explain_end(str(error), is_asked_for_login=not self.can_log_in)
         except trio.TooSlowError:
             return Finding.SILENT, explain_silence(self._settings.connect_timeout_ms / 1000)
         except (BrokerUnreachable, MalformedFrame) as error:

@@ -45,11 +45,12 @@ def explain_silence(seconds: float) -> str:
     )
 
 
-def explain_end(told: str) -> str:
-    """A connection was taken and ended at every question, those about a login included."""
+def explain_end(told: str, *, is_asked_for_login: bool) -> str:
+    """A connection was taken and ended; whoever comes without a login has asked whether one is wanted, too."""
+    asked = ", and no login is wanted there either" if is_asked_for_login else ""
     return (
-        f"EB-NET-202: {told}, and no login is wanted there either; most likely no Kafka broker listens there, or "
-        "none is left behind a balancer: name a listener of one"
+        f"EB-NET-202: {told}{asked}; most likely no Kafka broker listens there, or none is left behind a balancer: "
+        "name a listener of one"
     )
 
 

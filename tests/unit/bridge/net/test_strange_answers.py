@@ -13,6 +13,7 @@ import trio
 from bridge.net.settings import ProxySettings
 from bridge.net.strange_answers import explain_end, explain_silence, explain_start, why_no_way
 from bridge.session.broker_addresses import Address
+from bridge.wire.sasl import Credentials, Mechanism
 from tests.support.front import running, settings_for
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
 
@@ -39,7 +40,10 @@ def test_first_bytes_tell_who_speaks(start: bytes, kind: str) -> None:
 def test_silence_and_end_have_next_steps() -> None:
     """Each with a code of its own."""
     assert explain_silence(0.5).startswith("EB-NET-201: a connection was taken, and nothing answered within 0.5 s")
-    assert explain_end("it closed").startswith("EB-NET-202: it closed, and no login is wanted there either")
+    told = explain_end("it closed", is_asked_for_login=True)
+    assert told.startswith("EB-NET-202: it closed, and no login is wanted there either; most likely no Kafka broker")
+    told = explain_end("it closed", is_asked_for_login=False)
+    assert told.startswith("EB-NET-202: it closed; most likely no Kafka broker")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,19 @@ async def test_whatever_stands_there_keeps_the_bridge_from_being_ready(
     lines = [line for line in caplog.messages if "can't be asked for its brokers" in line]
     assert len(lines) == 1
     assert told in lines[0]
+
+
+async def test_who_has_a_login_of_its_own_is_not_told_that_none_is_wanted() -> None:
+    """It never asked."""
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, partial(say, b""), 0, host=LOOPBACK))
+        login = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word")
+        async with running(replace(in_front_of(listener.socket.getsockname()[1]), login=login)) as front:
+            while not front.proxy.cluster.has_looked:
+                await front.proxy.cluster.next_look()
+            told = front.proxy.why_not_ready
+        nursery.cancel_scope.cancel()
+    assert "EB-NET-202: the broker closed the connection instead of answering; most likely" in told
 
 
 def in_front_of(port: int) -> ProxySettings:
