@@ -9,6 +9,8 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+import trio
+
 from bridge.net.proxy import Proxy
 
 READY = "epochbridge ready: clients {clients}, brokers {brokers}, admin {admin}"
@@ -22,8 +24,8 @@ Say = Callable[[str], None]
 LOG = logging.getLogger("epochbridge.app")
 VARIABLE = "NOTIFY_SOCKET"
 STATUS_CHARS_MAX = 2_000
-SEND_S = 1.0
-"""How long a manager may leave a notice untaken; it takes them at once unless it hangs itself."""
+AGAIN_S = 1.0
+"""After so long a manager that took no notice is told again that clients may come."""
 
 WAIT_MS = 120_000
 """How long the manager is asked to wait on for a cluster: longer than from one look at it to the next."""
@@ -39,15 +41,17 @@ class ServiceNotices:
         self._place = environment.get(VARIABLE, "")
         self._monotonic_us = monotonic_us
         self._is_ready = False
+        self._is_hung = False
 
     def waiting(self, why: str) -> None:
         """Clients may not come yet; to be said again within the time that the manager is asked to wait on for."""
         self._tell(_status(why), f"EXTEND_TIMEOUT_USEC={WAIT_MS * 1_000}")
 
-    def ready(self, status: str) -> None:
-        """Clients may come; `status` is what `systemctl status` shows."""
+    def ready(self, status: str) -> bool:
+        """Clients may come; `status` is what `systemctl status` shows. False: it has to be told again."""
         self._is_ready = True
         self._tell("READY=1", _status(status))
+        return not self._is_hung
 
     def reloaded(self, status: str) -> None:
         """A reload is over; what waits for the cluster goes on waiting."""
@@ -72,13 +76,18 @@ class ServiceNotices:
             return
         # A name that begins with @ is one of Linux' abstract names.
         address = f"\0{self._place[1:]}" if self._place.startswith("@") else self._place
+        was_hung, self._is_hung = self._is_hung, False
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-                sender.settimeout(SEND_S)
+            # A manager that hangs takes nothing: whoever waited for it would hold up all clients.
+            with socket.socket(
+                socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+            ) as sender:
                 sender.sendto("\n".join(lines).encode(), address)
         except OSError as problem:
+            self._is_hung = isinstance(problem, BlockingIOError)
             # A manager that waits for READY=1 would end the bridge; whoever reads why finds it here.
-            LOG.warning(
+            LOG.log(
+                logging.DEBUG if was_hung and self._is_hung else logging.WARNING,
                 "EB-SERVICE-001: the service manager at %s=%s could not be told %s (%s); if it ends the bridge for "
                 "that, run it as Type=exec, or without %s",
                 VARIABLE,
@@ -113,7 +122,10 @@ async def announce(proxy: Proxy, admin: str, say: Say, notices: ServiceNotices) 
             return
     line = ready_line(proxy, admin)
     _show(say, line)
-    notices.ready(line)
+    while not notices.ready(line):
+        await trio.sleep(AGAIN_S)
+        if proxy.is_draining:
+            return
 
 
 def _show(say: Say, line: str) -> None:

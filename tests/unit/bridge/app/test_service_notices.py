@@ -3,7 +3,7 @@
 import logging
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,6 +93,26 @@ def test_manager_that_is_gone_is_one_line(tmp_path: Path, caplog: pytest.LogCapt
     assert "No such file or directory" in line
 
 
+def test_manager_that_hangs_is_not_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its socket is full, which is one line until it takes notices again; each was a second for all clients."""
+    name = str(tmp_path / "notify")
+    with manager(name) as listener, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
+        stranger.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                stranger.sendto(b"x", name)
+        told = notices(name)
+        with caplog.at_level(logging.WARNING):
+            assert not any(told.ready("all") for _ in range(3))
+        (line,) = caplog.messages
+        assert "could not be told READY=1 (Resource temporarily unavailable)" in line
+        with suppress(BlockingIOError):
+            while True:
+                listener.recv(16)
+        assert told.ready("all")
+        assert listener.recv(4096) == b"READY=1\nSTATUS=all"
+
+
 ADMIN = "127.0.0.1:9190"
 
 
@@ -102,14 +122,17 @@ class Told(ServiceNotices):
 
     lines: list[str] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
+    untaken: int = 0
+    """So many notices at first."""
 
     def waiting(self, why: str) -> None:
         """Not yet."""
         self.heard.append(f"waiting: {why}")
 
-    def ready(self, status: str) -> None:
-        """Now."""
+    def ready(self, status: str) -> bool:
+        """Now; whether it was taken."""
         self.heard.append(f"ready: {status}")
+        return len(self.heard) > self.untaken
 
     async def announce(self, front: Front) -> None:
         """What is tested."""
@@ -164,6 +187,24 @@ async def test_manager_hears_although_nobody_reads_standard_output() -> None:
             await announce(front.proxy, ADMIN, refuse, told)
         nursery.cancel_scope.cancel()
     assert [one.partition(":")[0] for one in told.heard] == ["ready"]
+
+
+async def test_manager_that_took_nothing_is_told_again(autojump_clock: trio.testing.MockClock) -> None:
+    """It would end a bridge that it has not heard of; unless that ends anyway."""
+    broker, told, hung = ScriptedBroker(), Told(untaken=2), Told(untaken=1_000)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(settings_for(broker)) as front:
+            await told.announce(front)
+            nursery.start_soon(hung.announce, front)
+            await trio.sleep(5)
+            await front.proxy.drain(0)
+            await trio.sleep(2)
+            count = len(hung.heard)
+            await trio.sleep(5)
+        nursery.cancel_scope.cancel()
+    assert (len(told.lines), len(told.heard)) == (1, 3)
+    assert 5 <= count == len(hung.heard)
 
 
 async def test_bridge_that_ends_before_says_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
