@@ -14,12 +14,22 @@ class Role(StrEnum):
     ORDER = "order"
 
 
-@dataclass(slots=True)
-class Tokens:
-    """The tokens that are taken, empty for none, and how many requests were refused for want of one."""
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """The tokens of both roles, empty for none."""
 
     order: bytes = b""
     read: bytes = b""
+
+
+@dataclass(slots=True)
+class Tokens:
+    """The tokens that are taken, and how many requests were refused for want of one.
+
+    Both are exchanged at once, by a thread: no request is compared with one of before and one of after.
+    """
+
+    pair: TokenPair = TokenPair()
     refused: int = 0
 
     def role(self, authorization: str) -> Role | None:
@@ -28,9 +38,10 @@ class Tokens:
         given = token.strip().encode("utf-8", "surrogateescape")
         if scheme.lower() != SCHEME or not given:
             return None
-        is_order, is_read = compare_digest(given, self.order), compare_digest(given, self.read)
+        pair = self.pair
+        is_order, is_read = compare_digest(given, pair.order), compare_digest(given, pair.read)
         return Role.ORDER if is_order else Role.READ if is_read else None
 
     def has_any(self) -> bool:
         """Whether there is anything to compare with."""
-        return bool(self.order or self.read)
+        return self.pair != TokenPair()

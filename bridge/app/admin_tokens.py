@@ -1,11 +1,13 @@
 """The tokens of the admin API as files hold them; they go nowhere else, and no fault shows one."""
 
+import logging
 from pathlib import Path
 
-from bridge.admin.tokens import Tokens
+from bridge.admin.tokens import TokenPair, Tokens
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 
+LOG = logging.getLogger("epochbridge.app")
 ORDER_KEY, READ_KEY = "admin.token.path", "admin.token.read.path"
 CHARACTERS_MIN = 16
 ALLOWED = "a file that holds one token"
@@ -17,21 +19,30 @@ def read_admin_tokens(settings: Settings) -> Tokens:
     if order and order == read:
         hint = "whoever may read could give orders: write another token into one of the files"
         raise _refuse(READ_KEY, f"{settings.admin_token_read_path} holds the token of {ORDER_KEY}", hint)
-    return Tokens(order=order, read=read)
+    return Tokens(TokenPair(order=order, read=read))
 
 
 def renew_admin_tokens(settings: Settings, tokens: Tokens) -> str:
     """Have what the files hold by now count at once; gives a sentence where that is something else, or
-    can't be used and changes nothing.
+    can't be used and changes nothing, which is told in the log, too.
     """
     try:
         found = read_admin_tokens(settings)
     except ConfigError as problem:
-        return "; ".join(map(str, problem.faults))
-    if (found.order, found.read) == (tokens.order, tokens.read):
+        return _tell_unusable("; ".join(map(str, problem.faults)))
+    if found.pair == tokens.pair:
         return ""
-    tokens.order, tokens.read = found.order, found.read
+    tokens.pair = found.pair
     return "admin.token: the files hold other tokens, which count from now on"
+
+
+def _tell_unusable(faults: str) -> str:
+    LOG.error(
+        "EB-APP-008: a token of the admin API can't be read again, those of before count on: %s; mend the file, then "
+        "run epochbridge reload",
+        faults,
+    )
+    return f"admin.token: the tokens of before count on: {faults}"
 
 
 def _read(key: str, path: str) -> bytes:

@@ -15,7 +15,7 @@ import trio
 
 from bridge.admin.addresses import parse_address
 from bridge.admin.server import serve_admin
-from bridge.admin.tokens import Tokens
+from bridge.admin.tokens import TokenPair, Tokens
 from bridge.cli.main import run
 from tests.support.admin_views import ObedientCommands, still_sources
 
@@ -54,7 +54,7 @@ async def call(
 async def test_roles_read_and_order() -> None:
     """The one reads, the other reads and orders; none and a wrong one do nothing."""
     commands = ObedientCommands()
-    tokens = Tokens(order=ORDER.encode(), read=READ.encode())
+    tokens = Tokens(TokenPair(order=ORDER.encode(), read=READ.encode()))
     told: dict[tuple[str, str], tuple[int, str]] = {}
     async with beyond_loopback(tokens, commands) as port:
         for token in (ORDER, READ, "wrong-token-wrong", ""):
@@ -77,7 +77,7 @@ async def test_roles_read_and_order() -> None:
 
 async def test_programs_of_this_machine_need_none() -> None:
     """As inside a container, whose admin API listens everywhere so that its port can be published."""
-    async with beyond_loopback(Tokens(order=ORDER.encode())) as port:
+    async with beyond_loopback(Tokens(TokenPair(order=ORDER.encode()))) as port:
         assert (await call(port, "", host="127.0.0.1")).status_code == 200
         assert (await call(port, "", "POST", "/remove-members", host="127.0.0.1")).status_code == 200
 
@@ -86,7 +86,7 @@ async def test_programs_of_this_machine_need_none() -> None:
 async def test_proxy_on_this_machine_speaks_for_others(place: str) -> None:
     """A sidecar asks by loopback and a loopback name for whoever asked it, and says so in a header."""
     commands = ObedientCommands()
-    async with beyond_loopback(Tokens(order=ORDER.encode()), commands, place) as port:
+    async with beyond_loopback(Tokens(TokenPair(order=ORDER.encode())), commands, place) as port:
         for header in ("x_forwarded_for", "forwarded", "via"):
             passed_on = {"host": "127.0.0.1", header: "203.0.113.9"}
             assert (await call(port, "", **passed_on)).status_code == 401
@@ -106,7 +106,7 @@ async def test_name_that_cannot_be_read_is_no_name_of_this_machine(host: str) ->
 async def test_tokens_are_in_no_log_and_no_answer(caplog: pytest.LogCaptureFixture) -> None:
     """Wrong ones neither: they may be right elsewhere. The log says so less and less often."""
     with caplog.at_level(logging.DEBUG):
-        async with beyond_loopback(Tokens(order=ORDER.encode())) as port:
+        async with beyond_loopback(Tokens(TokenPair(order=ORDER.encode()))) as port:
             answers = [await call(port, "another-bridges-token") for _ in range(5)]
             await call(port, ORDER)
     assert all("another-bridges-token" not in answer.text and ORDER not in answer.text for answer in answers)
@@ -122,7 +122,7 @@ async def test_commands_bring_the_token_of_a_file(
     """By option or by the variable that the bridge reads as well."""
     file = tmp_path / "token"
     file.write_text(f"{READ}\n")
-    async with beyond_loopback(Tokens(order=ORDER.encode(), read=READ.encode())) as port:
+    async with beyond_loopback(Tokens(TokenPair(order=ORDER.encode(), read=READ.encode()))) as port:
         words = ["groups", "--json", "--admin", f"{gethostname()}:{port}"]
         codes = [await trio.to_thread.run_sync(run, [*words, "--admin-token-path", str(file)])]
         monkeypatch.setenv("EPOCHBRIDGE_ADMIN_TOKEN_FILE", str(file))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bridge.admin.tokens import Role, Tokens
+from bridge.admin.tokens import Role, TokenPair, Tokens
 
-BOTH = Tokens(order=b"order-order-order", read=b"read-read-read-read")
+BOTH = Tokens(TokenPair(order=b"order-order-order", read=b"read-read-read-read"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """Token files: what is taken, and what is told without showing it."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bridge.admin.tokens import TokenPair
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
@@ -22,7 +24,7 @@ def test_tokens_are_what_the_files_hold_without_line_ends(tmp_path: Path) -> Non
     """Of both roles; none where no file is named."""
     order, read = written(tmp_path / "o", f"{TOKEN}\n"), written(tmp_path / "r", f"{TOKEN}r")
     tokens = read_admin_tokens(replace(Settings(), admin_token_path=order, admin_token_read_path=read))
-    assert (tokens.order, tokens.read) == (TOKEN.encode(), f"{TOKEN}r".encode())
+    assert tokens.pair == TokenPair(TOKEN.encode(), f"{TOKEN}r".encode())
     assert not read_admin_tokens(Settings()).has_any()
 
 
@@ -52,15 +54,20 @@ def test_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         read_admin_tokens(replace(Settings(), admin_token_read_path=str(tmp_path / "none")))
 
 
-def test_tokens_are_read_again_in_place(tmp_path: Path) -> None:
-    """Those who hold them see what the files hold by now; what can't be used changes nothing, and is told."""
+def test_tokens_are_read_again_in_place(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Those who hold them see what the files hold by now; what can't be used changes nothing, and is an error."""
     path = written(tmp_path / "o", TOKEN)
     settings = replace(Settings(), admin_token_path=path)
     tokens = read_admin_tokens(settings)
     assert not renew_admin_tokens(settings, tokens)
     written(tmp_path / "o", TOKEN[::-1])
     assert "count from now on" in renew_admin_tokens(settings, tokens)
-    assert tokens.order == TOKEN[::-1].encode()
+    assert tokens.pair.order == TOKEN[::-1].encode()
     written(tmp_path / "o", "short")
-    assert "too short for a token" in renew_admin_tokens(settings, tokens)
-    assert tokens.order == TOKEN[::-1].encode()
+    assert caplog.records == []
+    assert "the tokens of before count on" in renew_admin_tokens(settings, tokens)
+    (line,) = caplog.records
+    assert line.levelno == logging.ERROR
+    assert line.getMessage().startswith("EB-APP-008: ")
+    assert "too short for a token" in line.getMessage()
+    assert tokens.pair.order == TOKEN[::-1].encode()

@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 import trio
 
-from bridge.admin.tokens import Tokens
+from bridge.admin.tokens import TokenPair, Tokens
 from bridge.app.composition import (
     FRESH_IDS,
     AppError,
@@ -194,7 +194,7 @@ async def test_reload_that_waits_for_a_disk_can_be_left(tmp_path: Path) -> None:
     os.mkfifo(path)
     config = Config(replace(Settings(), admin_token_path=str(path)))
     with trio.move_on_after(0.1) as patience:
-        await _renew(config, cast(Proxy, None), Tokens(order=b"", read=b""))
+        await _renew(config, cast(Proxy, None), Tokens(TokenPair(order=b"", read=b"")))
     assert patience.cancelled_caught
     # The thread that waits is let go.
     await trio.to_thread.run_sync(path.write_text, "0123456789abcdef")

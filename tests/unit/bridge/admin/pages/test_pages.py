@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 
 from bridge.admin.documents import encode, group_document, groups_document
 from bridge.admin.pages import make_application
-from bridge.admin.tokens import Tokens
+from bridge.admin.tokens import TokenPair, Tokens
 from tests.support.admin_views import ORDERS, StillMetrics, StillSnapshots, still_sources
 
 
@@ -104,7 +104,7 @@ async def test_foreign_host_name_is_refused_on_loopback() -> None:
 
 async def test_any_host_name_is_answered_beyond_loopback_with_a_token() -> None:
     """Who opens the listener gives it a name; which token it is does not matter to read."""
-    asked = make_application(replace(still_sources(), tokens=Tokens(b"o" * 16, b"r" * 16)), only_local=False)
+    asked = make_application(replace(still_sources(), tokens=Tokens(TokenPair(b"o" * 16, b"r" * 16))), only_local=False)
     for token in ("o" * 16, "r" * 16):
         transport = httpx.ASGITransport(asked)
         headers = {"authorization": f"Bearer {token}"}
