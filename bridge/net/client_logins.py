@@ -97,15 +97,22 @@ def _unusable(seen: str) -> TlsUnusable:
 class ClientLogins:
     """Those of the file as it was read last."""
 
-    def __init__(self, entries: tuple[ClientLogin, ...], log: RateLimitedLog) -> None:
+    def __init__(self, entries: tuple[ClientLogin, ...], log: RateLimitedLog, broker_wait_s: float = inf) -> None:
+        """`broker_wait_s`: see `OwnLogin`."""
         self._log = log
+        self._broker_wait_s = broker_wait_s
         self._threads = trio.CapacityLimiter(FILES_AT_ONCE_MAX)
         self.use(entries)
 
     def use(self, entries: tuple[ClientLogin, ...]) -> None:
         """Take these for connections of clients that come from now on."""
         self._entries = tuple(
-            (entry, _compiled(entry.pattern), OwnLogin(entry.source, self._log, self._threads)) for entry in entries
+            (
+                entry,
+                _compiled(entry.pattern),
+                OwnLogin(entry.source, self._log, self._threads, self._broker_wait_s),
+            )
+            for entry in entries
         )
 
     def find(self, subject: str) -> tuple[str, OwnLogin] | None:

@@ -95,7 +95,7 @@ class UpstreamCluster:
         self.entrance = Entrance.UNKNOWN
         self.tls = None if settings.broker_tls is None else broker_context(settings.broker_tls)
         """For connections from now on; None: without TLS."""
-        self._login = OwnLogin(settings.login, self._log)
+        self._login = OwnLogin(settings.login, self._log, broker_wait_s=settings.connect_timeout_ms / 1000)
         self._is_known_away = False
         self._away_fault = NOT_ASKED
         self._login_fault = ""

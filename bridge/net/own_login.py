@@ -26,6 +26,8 @@ WAIT_S, SPARE_WAIT_S = 8.0, 2.0
 """For a file or an endpoint: less than a broker is given to answer, so that it is not blamed for them, and less again
 where what was read before still counts.
 """
+WAIT_SHARE, SPARE_WAIT_SHARE = 0.8, 0.2
+"""And at most so much of what a broker is given, where that is less than ten seconds."""
 HUNG_MS = 1_000
 """So long nobody waits again for what has just hung: those who came meanwhile have limits of their own."""
 ENDPOINT = "bridge.net.token_endpoint"
@@ -37,6 +39,10 @@ SecretT = TypeVar("SecretT", str, BearerToken)
 
 class SecretUnreadable(Exception):
     """The file or the endpoint gives nothing that can be used; the text never holds what it gave."""
+
+
+class NoLogin(BrokerUnreachable):
+    """The bridge has nothing to log in with, which says nothing of the broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +132,18 @@ class OwnLogin:
     """The bridge's own, whatever it is made of; None: it has none."""
 
     def __init__(
-        self, source: LoginSource | None, log: RateLimitedLog, threads: trio.CapacityLimiter | None = None
+        self,
+        source: LoginSource | None,
+        log: RateLimitedLog,
+        threads: trio.CapacityLimiter | None = None,
+        broker_wait_s: float = inf,
     ) -> None:
-        """`threads` are those that read: what hangs holds up no others, and the journal's least of all."""
+        """`threads` are those that read: what hangs holds up no others, and the journal's least of all.
+
+        `broker_wait_s` is how long a broker is given for a login, this included.
+        """
         self.source = source
+        self._broker_wait_s = broker_wait_s
         self._threads = threads or trio.CapacityLimiter(1)
         self._hung_until_ms = -inf
         self._log = log
@@ -139,7 +153,7 @@ class OwnLogin:
         self._turn = trio.Lock()
 
     async def proof(self) -> Proof:
-        """What to log in with now. Raises BrokerUnreachable where there was never anything."""
+        """What to log in with now. Raises NoLogin where there was never anything."""
         source = self.source
         assert source is not None, "there is a login"
         if isinstance(source, Credentials):
@@ -149,7 +163,7 @@ class OwnLogin:
                 self._last = await self._get_in_time(source)
             except SecretUnreadable as problem:
                 if self._last is None or now_ms() >= self._ends_ms:
-                    raise BrokerUnreachable(f"EB-NET-205: the bridge has nothing to log in with: {problem}") from None
+                    raise NoLogin(f"EB-NET-205: the bridge has nothing to log in with: {problem}") from None
                 told = "EB-NET-206: what the bridge logs in with can't be had anew, what it has counts on: %s"
                 self._log.write(now_ms(), "own login", Line(logging.WARNING, told, (problem,)))
             return self._last
@@ -159,7 +173,9 @@ class OwnLogin:
         self._good_until_ms = -inf
 
     async def _get_in_time(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
-        wait_s = WAIT_S if self._last is None or now_ms() >= self._ends_ms else SPARE_WAIT_S
+        wait_s = min(WAIT_S, self._broker_wait_s * WAIT_SHARE)
+        if self._last is not None and now_ms() < self._ends_ms:
+            wait_s = min(SPARE_WAIT_S, self._broker_wait_s * SPARE_WAIT_SHARE)
         if now_ms() >= self._hung_until_ms:
             with trio.move_on_after(wait_s):
                 return await self._get(source)

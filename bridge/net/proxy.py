@@ -524,7 +524,7 @@ def _client_logins(settings: ProxySettings, log: RateLimitedLog) -> ClientLogins
     if tls is None or tls.certificates is ClientCertificates.NONE:
         return None
     if tls.clients is not None:
-        return ClientLogins(read_client_logins(tls.clients), log)
+        return ClientLogins(read_client_logins(tls.clients), log, settings.connect_timeout_ms / 1000)
     LOG.info(
         "EB-NET-209: clients show certificates to the bridge, and brokers see nothing of them: whoever does not log in "
         "by SASL is to brokers whom the bridge's own connection is; let clients log in, or name logins for their "

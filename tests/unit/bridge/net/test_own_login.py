@@ -14,6 +14,7 @@ from bridge.log_lines import RateLimitedLog
 from bridge.net.own_login import (
     SECRET_BYTES_MAX,
     LoginSource,
+    NoLogin,
     OwnLogin,
     PasswordFile,
     RenewedLogin,
@@ -95,6 +96,28 @@ async def test_endpoint_that_hangs_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/token"
         with pytest.raises(BrokerUnreachable, match=f"EB-NET-205: .*nothing came of {url} within 0.05 s"):
             await of_endpoint(url).proof()
+
+
+async def test_little_time_for_a_broker_is_not_all_waited_for_a_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever gives the broker its time would blame it."""
+    path = tmp_path / "token"
+    os.mkfifo(path)
+    own = OwnLogin(TokenFile(str(path)), RateLimitedLog(LOG), broker_wait_s=0.5)
+    with pytest.raises(NoLogin, match=r"EB-NET-205: .*within 0\.4 s"):
+        await own.proof()
+    # The one that waits is let go.
+    await trio.to_thread.run_sync(path.write_text, "x")
+    own = OwnLogin(TokenFile(str(path)), RateLimitedLog(LOG), broker_wait_s=0.5)
+    path.unlink()
+    path.write_text("old", encoding="utf-8")
+    assert await own.proof() == BearerToken("old")
+    path.unlink()
+    os.mkfifo(path)
+    assert await own.proof() == BearerToken("old")
+    assert caplog.messages[-1].endswith("within 0.1 s")
+    await trio.to_thread.run_sync(path.write_text, "x")
 
 
 async def test_nothing_to_log_in_with_is_told(tmp_path: Path) -> None:
