@@ -28,6 +28,10 @@ where what was read before still counts.
 """
 WAIT_SHARE, SPARE_WAIT_SHARE = 0.8, 0.2
 """And at most so much of what a broker is given, where that is less than ten seconds."""
+REFUSED_MS = 10_000
+"""So old a token of an endpoint is before another is asked for because a broker refused it: each question of the bridge
+is a login, and would else be one for the endpoint, whatever it is refused for.
+"""
 HUNG_MS = 1_000
 """So long nobody waits again for what has just hung: those who came meanwhile have limits of their own."""
 ENDPOINT = "bridge.net.token_endpoint"
@@ -148,6 +152,7 @@ class OwnLogin:
         self._hung_until_ms = -inf
         self._log = log
         self._last: Proof | None = None
+        self._granted_ms = -inf
         self._good_until_ms = -inf
         self._ends_ms = -inf
         self._turn = trio.Lock()
@@ -169,8 +174,8 @@ class OwnLogin:
             return self._last
 
     def forget(self) -> None:
-        """It was refused: an endpoint is asked anew at the next login, a file is read anew anyway."""
-        self._good_until_ms = -inf
+        """It was refused: an endpoint is asked anew, though not at once; a file is read anew at every login anyway."""
+        self._good_until_ms = min(self._good_until_ms, self._granted_ms + REFUSED_MS)
 
     async def _get_in_time(self, source: PasswordFile | TokenFile | TokenEndpoint) -> Proof:
         wait_s = min(WAIT_S, self._broker_wait_s * WAIT_SHARE)
@@ -199,8 +204,9 @@ class OwnLogin:
         # The client library is loaded where there is an endpoint.
         ask: AskEndpoint = import_module(ENDPOINT).ask_endpoint
         granted = await ask(endpoint, secret, self._threads)
-        self._good_until_ms = now_ms() + granted.life_s * RENEWED_SHARE * 1_000
-        self._ends_ms = now_ms() + granted.life_s * 1_000
+        self._granted_ms = now_ms()
+        self._good_until_ms = self._granted_ms + granted.life_s * RENEWED_SHARE * 1_000
+        self._ends_ms = self._granted_ms + granted.life_s * 1_000
         return granted.token
 
     async def _read(self, read: Callable[[], SecretT]) -> SecretT:

@@ -12,6 +12,7 @@ import trio.testing
 
 from bridge.log_lines import RateLimitedLog
 from bridge.net.own_login import (
+    REFUSED_MS,
     SECRET_BYTES_MAX,
     LoginSource,
     NoLogin,
@@ -140,14 +141,24 @@ def of_endpoint(url: str, scope: str = "") -> OwnLogin:
     return login(TokenEndpoint(url=url, client_id="me", secret="s3cret", scope=scope))
 
 
-async def test_token_of_an_endpoint_lasts_four_fifths_of_its_life() -> None:
-    """Asked by the client's id and secret; refused by a broker, it is asked for anew."""
+async def test_token_of_an_endpoint_lasts_four_fifths_of_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked by the client's id and secret; refused by a broker, it is asked for anew, once in ten seconds."""
+    now = [0]
+    monkeypatch.setattr("bridge.net.own_login.now_ms", lambda: now[0])
     with endpoint([(200, {"access_token": "one", "expires_in": 3600}), (200, {"access_token": "two"})]) as (url, asked):
         own = of_endpoint(url, scope="kafka")
         assert [await own.proof(), await own.proof()] == [BearerToken("one")] * 2
         assert asked == [("Basic bWU6czNjcmV0", "grant_type=client_credentials&scope=kafka")]
-        own.forget()
+        for _ in range(3):
+            own.forget()
+            assert await own.proof() == BearerToken("one")
+        now[0] += REFUSED_MS
         assert [await own.proof(), await own.proof()] == [BearerToken("two")] * 2
+        now[0] += REFUSED_MS
+        assert await own.proof() == BearerToken("two")
+        own.forget()
+        assert await own.proof() == BearerToken("two")
+        assert len(asked) == 3, "one that is older is asked for anew at once"
         assert asked[1][1] == asked[0][1]
 
 
