@@ -25,7 +25,7 @@ from bridge.net.cluster_memory import (
     recollect,
     refusal_finding,
 )
-from bridge.net.own_login import RENEWED_SHARE, OwnLogin, RenewedLogin
+from bridge.net.own_login import RENEWED_SHARE, NoLogin, OwnLogin, RenewedLogin
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
 from bridge.net.strange_answers import explain_end, explain_silence
@@ -355,23 +355,23 @@ class UpstreamCluster:
             self.entrance = entrance
 
     async def refresh(self) -> bool:
-        """Ask the cluster once for its brokers; False when no broker of the bootstrap list says anything."""
+        """Ask the cluster once for its brokers; False when no broker of the bootstrap list says anything to that."""
         finding, why = await self._look()
         self._note(finding)
-        is_heard = finding in _SIGNS_OF_LIFE
-        if not is_heard:
+        is_heard, is_there = finding in _SIGNS_OF_LIFE, finding is Finding.HAD_NO_LOGIN
+        if not is_heard and not is_there:
             self._unreachable(why + (HEADERS_ARE_SENT if self._settings.announces_clients else ""))
-        elif self._is_known_away:
+        elif is_heard and self._is_known_away:
             self._is_known_away = False
             LOG.info("the cluster answers again")
-        self.is_reachable = is_heard
+        self.is_reachable = is_heard or is_there
         if is_heard:
             self.has_answered = True
             self._remember()
         self.has_looked = True
         self._next_look.set()
         self._next_look = trio.Event()
-        return is_heard
+        return self.is_reachable
 
     async def next_look(self) -> None:
         """Wait until the cluster has been asked for its brokers once more."""
@@ -397,6 +397,9 @@ class UpstreamCluster:
         except LoginRefused as problem:
             self._note_refusal(str(problem))
             return refusal_finding(problem), str(problem)
+        except NoLogin as problem:
+            self._note_refusal(str(problem))
+            return Finding.HAD_NO_LOGIN, str(problem)
         except BrokerClosed as error:
             finding = Finding.CLOSED if self.can_log_in else await self._ask_for_sasl(address)
             return finding, explain_end(str(error), is_asked_for_login=not self.can_log_in)
@@ -436,7 +439,7 @@ class UpstreamCluster:
         return self._login_fault if self.is_reachable else self._away_fault
 
     def _note_refusal(self, fault: str) -> None:
-        """The cluster is there and does not let the bridge in: news when it begins, and when the reason changes."""
+        """The cluster is there and the bridge does not get in: news when it begins, and when the reason changes."""
         level = logging.DEBUG if fault == self._login_fault else logging.ERROR
         self._login_fault = fault
         LOG.log(level, "%s", fault)

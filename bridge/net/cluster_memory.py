@@ -34,6 +34,8 @@ class Finding(StrEnum):
     REFUSED_OUR_LOGIN = "refused the bridge's login"
     FAILED_OUR_LOGIN = "failed the bridge's login"
     """It talked until something could not be read or verified."""
+    HAD_NO_LOGIN = "was not shown the bridge's login"
+    """It took the connection; what the bridge logs in with could not be had, so that nothing was asked."""
     TALKED_OF_SASL = "talked of SASL"
     """A question for a SASL mechanism was answered with those that there are."""
     KNOWS_NO_SASL = "knows no SASL"

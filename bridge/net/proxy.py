@@ -118,7 +118,7 @@ SWEEP_MAX_S = 5.0
 RETRY_MS = 1_000
 """How soon a cluster that says nothing is asked again."""
 REFUSED_RETRY_MS = 10_000
-"""How soon one that refuses the bridge's login is."""
+"""How soon one that refuses the bridge's login is, or that there is nothing to log in at with."""
 FIRST_REFRESH_S = 0.4
 """How long the start waits for the cluster, so that a port of a broker that can't be had ends it."""
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import trio
@@ -10,6 +11,7 @@ import trio.testing
 
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
+from bridge.net.own_login import TokenFile
 from bridge.net.settings import ProxySettings
 from bridge.net.transport import SocketTransport
 from bridge.ports import BrokerUnreachable
@@ -252,3 +254,23 @@ async def test_bridge_that_logs_in_learns_brokers_of_a_cluster_that_authenticate
         assert (cluster.is_reachable, cluster.entrance) == (True, Entrance.LOGIN)
         assert cluster.fault.startswith("EB-NET-042")
         nursery.cancel_scope.cancel()
+
+
+async def test_bridge_that_has_nothing_to_log_in_with_does_not_call_the_cluster_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The broker takes connections; it is neither told to be looked at nor, as it said nothing, known to be there."""
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), login=TokenFile(str(tmp_path / "nowhere"))))
+        for _ in range(2):
+            assert await cluster.refresh(), "asked again as seldom as one that refuses a login"
+        assert (cluster.is_reachable, cluster.has_answered, cluster.entrance) == (True, False, Entrance.UNKNOWN)
+        assert cluster.fault.startswith("EB-NET-205: ")
+        nursery.cancel_scope.cancel()
+    (line,) = [line for line in caplog.records if line.levelname == "ERROR"]
+    assert line.getMessage() == cluster.fault
+    assert "check bootstrap" not in caplog.text
+    assert not await cluster.refresh()
+    assert cluster.fault != line.getMessage(), "a cluster that is away is called so"

@@ -13,6 +13,7 @@ FAILURES = frozenset(
     {
         Finding.NAMED_NO_BROKERS,
         Finding.FAILED_OUR_LOGIN,
+        Finding.HAD_NO_LOGIN,
         Finding.KNOWS_NO_SASL,
         Finding.CLOSED,
         Finding.SILENT,
