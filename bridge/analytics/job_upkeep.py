@@ -1,6 +1,6 @@
 """The job `upkeep`: retention, few large files instead of many small ones, and the removal of files nobody needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def main(out: str, keep_days: Mapping[str, int], spared_hours: int) -> None:
             click.echo(line)
 
 
-def told(done: Iterable[Tended]) -> list[str]:
+def told(done: Collection[Tended]) -> list[str]:
     """What was done in lines, a table each; those for which nothing was due are left out."""
     lines = [
         f"{one.table:<12}{one.expired:>6} files of old days left, {len(one.gathered)} days gathered, "
@@ -33,7 +33,16 @@ def told(done: Iterable[Tended]) -> list[str]:
         for one in done
         if one.expired or one.gathered or one.removed
     ]
-    return lines or ["nothing was due"]
+    return [*lines, *crossed(done)] or ["nothing was due"]
+
+
+def crossed(done: Iterable[Tended]) -> list[str]:
+    """The tables of which something is left until the next time, a line each."""
+    return [
+        f"{one.table:<12} is left until the next upkeep: its files were changed at the same time"
+        for one in done
+        if one.is_crossed
+    ]
 
 
 def today(out: str) -> date:
@@ -59,4 +68,5 @@ class UpkeepSchedule:
         """Do it now."""
         self._left = self._turns
         if "://" not in self._out:
-            tend(self._out, self._wanted, today(self._out))
+            for line in crossed(tend(self._out, self._wanted, today(self._out))):
+                click.echo(line, err=True)

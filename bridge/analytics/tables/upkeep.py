@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import groupby
 
+from deltalake.exceptions import CommitFailedError
+
 from bridge.analytics.tables.definitions import DERIVED, EVENTS, ON_DEMAND, TABLES, Table
 from bridge.analytics.tables.snapshot import VERSIONS, read_snapshot, versions_of, write_snapshot
 from bridge.analytics.tables.table_log import DataFile, TableLog
@@ -35,12 +37,16 @@ class Upkeep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tended:
-    """What was done for a table: files of old days that have left it, days whose files were gathered, files removed."""
+    """What was done for a table: files of old days that have left it, days whose files were gathered, files removed.
+
+    One is crossed where another commit took out the same files meanwhile: the rest is left until the next time.
+    """
 
     table: str
     expired: int
     gathered: tuple[str, ...]
     removed: int
+    is_crossed: bool = False
 
 
 def tend(root: str, wanted: Upkeep, today: date) -> list[Tended]:
@@ -59,15 +65,22 @@ def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
         # First: who dies after the events have gone must not make tables of the rest.
         told[SINCE] = max(str(told.get(SINCE, "")), _first_day(wanted.keep_days[table.name] - 1, today))
         write_snapshot(root, told)
-    expired = _expire(log, table, wanted, today)
-    gathered = tuple(days_to_gather(log.files(), str(today)))
-    for day in gathered:
-        log.gather(day, FILE_BYTES, by_group=_is_by_group(log.files(), day, today))
-    _pin(root, log, table, is_pinned)
+    expired, gathered, is_crossed = 0, list[str](), False
+    try:
+        expired = _expire(log, table, wanted, today)
+        for day in [*days_to_gather(log.files(), str(today))]:
+            log.gather(day, FILE_BYTES, by_group=_is_by_group(log.files(), day, today))
+            gathered.append(day)
+    except CommitFailedError:
+        is_crossed = True
+    if not is_crossed or expired or gathered:
+        _pin(root, log, table, is_pinned)
+    if is_crossed:
+        return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=0, is_crossed=True)
     pinned = versions_of(read_snapshot(root)).get(table.name)
     removed = log.vacuum(wanted.spared_hours, [] if pinned is None else [pinned])
     _pin(root, log, table, is_pinned)  # Vacuum writes two lines of its own into the log.
-    return Tended(table=table.name, expired=expired, gathered=gathered, removed=removed)
+    return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=removed)
 
 
 def _expire(log: TableLog, table: Table, wanted: Upkeep, today: date) -> int:

@@ -23,6 +23,8 @@ def test_what_was_done_is_told_by_table() -> None:
     ]
     assert told(done) == ["events           2 files of old days left, 1 days gathered, 9 files removed"]
     assert told(done[1:]) == ["nothing was due"]
+    left = Tended(table="events", expired=0, gathered=(), removed=0, is_crossed=True)
+    assert told([left]) == ["events       is left until the next upkeep: its files were changed at the same time"]
 
 
 def test_command_removes_old_days(tmp_path: Path) -> None:
@@ -47,10 +49,17 @@ def test_day_is_that_of_the_file_system(tmp_path: Path) -> None:
     assert abs(today(str(tmp_path)) - datetime.now(UTC).date()) <= timedelta(days=1)
 
 
-def test_stream_does_it_once_in_so_many_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And when it ends; not for tables on other machines."""
+def test_stream_does_it_once_in_so_many_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And when it ends; not for tables on other machines. It says what it had to leave."""
     asked: list[str] = []
-    monkeypatch.setattr(job_upkeep, "tend", lambda out, *_: asked.append(out))
+
+    def tend(out: str, *_: object) -> list[Tended]:
+        asked.append(out)
+        return [Tended(table="events", expired=0, gathered=(), removed=0, is_crossed=True)]
+
+    monkeypatch.setattr(job_upkeep, "tend", tend)
     schedule = UpkeepSchedule(str(tmp_path), Upkeep(), 3)
     for _ in range(7):
         schedule.turn()
@@ -58,3 +67,4 @@ def test_stream_does_it_once_in_so_many_turns(tmp_path: Path, monkeypatch: pytes
     schedule.do()
     UpkeepSchedule("hdfs://c/tables", Upkeep(), 3).do()
     assert asked == [str(tmp_path)] * 3
+    assert capsys.readouterr().err.count("events       is left until the next upkeep") == 3

@@ -178,3 +178,28 @@ def test_day_that_grows_is_not_written_anew_as_a_whole(tmp_path: Path, monkeypat
     monkeypatch.setattr("bridge.analytics.tables.upkeep.SMALL_FILES_MIN", 0)
     tend(str(tmp_path), Upkeep(), TODAY)
     assert {file.path for file in TableLog(f"{tmp_path}/flaps", FLAPS).files()} == before
+
+
+def test_table_that_a_stream_changes_meanwhile_is_left_until_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that comes again takes out a file that is being gathered: the others are tended, and nobody is ended."""
+    for table in (EVENTS, FLAPS):
+        written(tmp_path, table, "2025-11-20", "gh")
+    published(tmp_path)
+    gather = TableLog.gather
+
+    def cross(log: TableLog, day: str, size_bytes: int, *, by_group: bool) -> None:
+        for other in others:
+            other.commit([], other.files()[:1])
+        others.clear()
+        gather(log, day, size_bytes, by_group=by_group)
+
+    others = [TableLog(f"{tmp_path}/events", EVENTS)]
+    monkeypatch.setattr(TableLog, "gather", cross)
+    assert tend(str(tmp_path), Upkeep(), TODAY) == [
+        Tended(table="events", expired=0, gathered=(), removed=0, is_crossed=True),
+        Tended(table="flaps", expired=0, gathered=("2025-11-20",), removed=0),
+    ]
+    monkeypatch.undo()
+    assert len(TableLog(f"{tmp_path}/events", EVENTS).files()) == 1
