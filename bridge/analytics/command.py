@@ -191,7 +191,10 @@ def upkeep(*, out: str, keep_days: Mapping[str, int], spared_hours: int) -> None
 
     A stream does it by itself; it needs no Spark.
     """
-    call("bridge.analytics.job_upkeep", out, keep_days, spared_hours)
+    with _told(DUCKDB):
+        job = import_module("bridge.analytics.job_upkeep")
+        with job.told_failures():
+            job.main(out, keep_days, spared_hours)
 
 
 @analytics.command("report")

@@ -1,12 +1,14 @@
 """The job `upkeep`: retention, few large files instead of many small ones, and the removal of files nobody needs."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
+from deltalake.exceptions import DeltaError
 
-from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.errors import AnalyticsError, first_line
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.upkeep import Tended, Upkeep, tend
 
@@ -23,6 +25,20 @@ def main(out: str, keep_days: Mapping[str, int], spared_hours: int) -> None:
     with owned(out):
         for line in told(tend(out, Upkeep(keep_days=keep_days, spared_hours=spared_hours), today(out))):
             click.echo(line)
+
+
+@contextmanager
+def told_failures() -> Iterator[None]:
+    """Raise AnalyticsError in the place of what Delta or the disk raise; Spark's own words would need Spark."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, DeltaError) as problem:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-036: the upkeep broke off ({first_line(problem)}); room or rights may be missing, or a file "
+            "of the tables gone or damaged: look, and run the same command again; what was done by then stays done"
+        ) from problem
 
 
 def told(done: Collection[Tended]) -> list[str]:

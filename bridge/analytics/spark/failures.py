@@ -1,6 +1,5 @@
 """What ends a job though neither the user's words nor our code are at fault: room, memory, a process that is gone."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,13 +7,10 @@ from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 
-from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.errors import AnalyticsError, first_line
 
 PYTHON_BROKE, PYTHON_BROKE_LINES = "Traceback (most recent call last)", 3
 SQL_STATE = "SQLSTATE:"
-CAUSED_BY = "↳"
-"""Before each cause that delta-rs names, on a line of its own, in colour."""
-_PAINT = re.compile(r"\x1b\[\d*m")
 
 
 @contextmanager
@@ -39,10 +35,7 @@ def cause_of(problem: BaseException) -> str:
     """The first line of what lies at the bottom: Java wraps one exception into the other."""
     java = getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
     if java is None:
-        text = _PAINT.sub("", str(problem)).strip()
-        if CAUSED_BY in text:
-            return ": ".join(line.strip(f" {CAUSED_BY}") for line in text.splitlines())
-        return text.splitlines()[0] if text else type(problem).__name__
+        return first_line(problem)
     while java.getCause() is not None:
         java = java.getCause()
     lines = str(java.toString()).strip().splitlines()

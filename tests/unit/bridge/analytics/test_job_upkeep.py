@@ -1,15 +1,18 @@
 """The job that keeps tables up: what it says, and when a stream does it."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from deltalake.exceptions import DeltaError
 
 from bridge.analytics import job_upkeep
 from bridge.analytics.command import analytics
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.job_upkeep import UpkeepSchedule, main, today, told
+from bridge.analytics.job_upkeep import UpkeepSchedule, main, today, told, told_failures
 from bridge.analytics.tables.definitions import FLAPS
 from bridge.analytics.tables.table_log import DataFile, TableLog
 from bridge.analytics.tables.upkeep import Tended, Upkeep
@@ -35,6 +38,30 @@ def test_command_removes_old_days(tmp_path: Path) -> None:
     answer = CliRunner().invoke(analytics, ["upkeep", "--out", str(tmp_path), "--keep", "flaps=2"])
     assert (answer.exit_code, answer.output.split()[:2]) == (0, ["flaps", "1"])
     assert [file.day for file in TableLog(f"{tmp_path}/flaps", FLAPS).files()] == days[:1]
+
+
+def test_command_loads_no_spark(tmp_path: Path) -> None:
+    """Nor what speaks to Java: `epochbridge[duckdb]` has neither. What can't be done is one sentence all the same."""
+    (tmp_path / "flaps" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "flaps" / "_delta_log" / "00000000000000000000.json").write_text("{")
+    program = f"""
+import sys
+from bridge.analytics.command import analytics
+sys.modules.update(pyspark=None, py4j=None)
+analytics(["upkeep", "--out", {str(tmp_path)!r}])
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended.stderr
+    assert ended.stderr.startswith("Error: EB-ANALYTICS-036: the upkeep broke off (")
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "full"), DeltaError("no")])
+def test_what_breaks_it_off_is_one_sentence(failure: Exception) -> None:
+    """Of the disk and of Delta; a reader that has left is none."""
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-036: .*run the same command again"), told_failures():
+        raise failure
+    with pytest.raises(BrokenPipeError), told_failures():
+        raise BrokenPipeError
 
 
 @pytest.mark.parametrize("out", ["hdfs://c/tables", "/nowhere"])
