@@ -4,7 +4,14 @@ import json
 from collections.abc import Mapping
 
 from bridge.analytics.tables.definitions import TABLES
-from bridge.analytics.tables.snapshot import SNAPSHOT, VERSIONS, read_snapshot, versions_of, write_snapshot
+from bridge.analytics.tables.snapshot import (
+    SNAPSHOT,
+    VERSIONS,
+    parse_snapshot,
+    read_snapshot,
+    versions_of,
+    write_snapshot,
+)
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import TableLog
 
@@ -24,8 +31,7 @@ def published(store: Store) -> dict[str, object]:
         return read_snapshot(store.root)
     if not store.files.exists(store.path(SNAPSHOT)):
         return {}
-    told: dict[str, object] = json.loads(store.files.read(store.path(SNAPSHOT)))
-    return told
+    return parse_snapshot(store.files.read(store.path(SNAPSHOT)).encode(), store.path(SNAPSHOT))
 
 
 def pinned(store: Store) -> Store:

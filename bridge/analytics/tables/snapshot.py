@@ -5,9 +5,11 @@ reads them keeps to those. It needs no Spark, and knows tables on this machine o
 """
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.definitions import Table
 from bridge.analytics.tables.table_log import TableLog
 
@@ -23,17 +25,37 @@ def versions_of(told: Mapping[str, object]) -> dict[str, int]:
     return {str(name): int(version) for name, version in versions.items()}
 
 
+def parse_snapshot(text: bytes, path: str) -> dict[str, object]:
+    """What the text of a snapshot says; raise AnalyticsError if it is none, as of a disk that lost its end."""
+    try:
+        told = json.loads(text)
+        if isinstance(told, dict) and isinstance(told.get(VERSIONS, {}), dict):
+            versions_of(told)
+            return told
+    except (ValueError, TypeError, RecursionError) as problem:
+        why = str(problem)
+    else:
+        why = "it names no versions"
+    raise AnalyticsError(
+        f"EB-ANALYTICS-037: {path}, which says what versions of the tables belong together, can't be read ({why}); it "
+        "was damaged: put a copy of it back, or remove it, and tables are read as they are now, until a stream or a "
+        "run has made them anew"
+    )
+
+
 def read_snapshot(root: str) -> dict[str, object]:
-    """What was written down last below a root, nothing if nothing was."""
+    """What was written down last below a root, nothing if nothing was; raise AnalyticsError if it is damaged."""
     note = Path(root) / SNAPSHOT
-    told: dict[str, object] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    return told
+    return parse_snapshot(note.read_bytes(), str(note)) if note.exists() else {}
 
 
 def write_snapshot(root: str, told: Mapping[str, object]) -> None:
-    """Write it down, at once or not at all."""
+    """Write it down, at once or not at all, also where the machine loses its power."""
     unready = Path(root) / _UNREADY
-    unready.write_text(json.dumps(told), encoding="utf-8")
+    with unready.open("w", encoding="utf-8") as file:
+        json.dump(told, file)
+        file.flush()
+        os.fsync(file.fileno())
     unready.replace(Path(root) / SNAPSHOT)
 
 
