@@ -11,18 +11,27 @@ from bridge.analytics.errors import AnalyticsError, first_line
 
 PYTHON_BROKE, PYTHON_BROKE_LINES = "Traceback (most recent call last)", 3
 SQL_STATE = "SQLSTATE:"
+FILE_GONE = "PATH_NOT_FOUND"
 
 
 @contextmanager
 def told_failures() -> Iterator[None]:
     """Raise AnalyticsError in the place of what Spark, Java, Delta or the disk raise.
 
-    A plan that Spark refuses is our bug, and a reader of our output that has left is no failure.
+    A plan that Spark refuses is our bug, unless a file is not there; a reader of our output that has left is no
+    failure.
     """
     try:
         yield
-    except (AnalysisException, BrokenPipeError):
+    except BrokenPipeError:
         raise
+    except AnalysisException as problem:
+        if problem.getCondition() != FILE_GONE:
+            raise
+        raise AnalyticsError(
+            f"EB-ANALYTICS-016: a file of the tables is gone ({cause_of(problem)}); they may have been made anew "
+            "meanwhile and their old files removed, or somebody removed it: look, and run the same command again"
+        ) from problem
     except (OSError, DeltaError, Py4JError, PySparkException) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-012: the job broke off ({cause_of(problem)}); room, memory, a file or a process may be gone "

@@ -35,6 +35,16 @@ def test_plan_that_spark_refuses_is_a_bug(spark: SparkSession) -> None:
         spark.range(1).select("nothing").collect()
 
 
+def test_file_that_is_gone_is_no_bug() -> None:
+    """A report reads the files of its snapshot, and an upkeep with few hours may remove them before they are opened."""
+    gone = AnalysisException("[PATH_NOT_FOUND] Path does not exist: file:/x.\nat", "PATH_NOT_FOUND", {})
+    with (
+        pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-016: .*file:/x\.\); .*run the same command again"),
+        told_failures(),
+    ):
+        raise gone
+
+
 def test_reader_that_has_left_is_no_failure() -> None:
     """As of `… | head`: the command line ends without a word."""
     with pytest.raises(BrokenPipeError), told_failures():
