@@ -31,6 +31,8 @@ STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
 JOBS_AT_ONCE = 2
 """While the last tasks of one table run, those of the next keep the other cores busy."""
+PATTERN_SIGNS = "[]{}*?\\"
+"""What Hadoop takes in a path for a pattern: it then finds other files than those of that name, or none."""
 NO_INPUT = "EB-ANALYTICS-001"
 NO_INPUT_STEP = "name the folder that `epochbridge serve --events` or `demo --events` wrote"
 
@@ -118,7 +120,15 @@ def require_input(path: str) -> None:
 
 
 def require_output(path: str) -> None:
-    """Raise AnalyticsError if a local directory can't be made or written to; before Spark starts, for that is slow."""
+    """Raise AnalyticsError if a local directory can't be made or written to, or has a name that Spark reads as another
+    one; before Spark starts, for that is slow.
+    """
+    whole = _whole(path)
+    if any(sign in whole for sign in PATTERN_SIGNS):
+        raise AnalyticsError(
+            f"EB-ANALYTICS-017: {whole} has one of the signs {PATTERN_SIGNS} in it, which Spark takes for a pattern, "
+            "so that it would not find what it wrote there; name an --out without them"
+        )
     if "://" in path:
         return
     probe = Path(path) / "_probe"
@@ -132,7 +142,7 @@ def require_output(path: str) -> None:
 
 def open_store(spark: SparkSession, out: str) -> Store:
     """The store below `out`, an absolute path if it is local; raise AnalyticsError if it can't be written."""
-    store = Store(spark, out if "://" in out else str(Path(out).resolve()))
+    store = Store(spark, _whole(out))
     try:
         store.make_root()
     except Py4JJavaError as problem:
@@ -155,6 +165,11 @@ def bring_up(store: Store) -> None:
     if is_old(store):
         click.echo("taking over tables of an earlier version", err=True)
         take_over(store)
+
+
+def _whole(path: str) -> str:
+    """The absolute path of one on this machine; what is elsewhere as it is."""
+    return path if "://" in path else str(Path(path).resolve())
 
 
 def _unwritable(path: str, why: str) -> str:

@@ -59,6 +59,22 @@ def test_output_that_can_not_be_written_is_one_sentence(spark: SparkSession, tmp
         open_store(spark, f"file://{tmp_path}/file/out")
 
 
+@pytest.mark.parametrize("name", ["a[1]", "{a}", "a*", "a?", "a\\b"])
+def test_output_that_spark_reads_as_a_pattern_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It would find none of the files that it wrote, and commit nothing as done; also where the folder is above."""
+    out = tmp_path / name
+    out.mkdir()
+    for path in (str(out), str(out / "tables"), f"hdfs://cluster/{name}"):
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-017: .*name an --out without them"):
+            require_output(path)
+    monkeypatch.chdir(out)
+    with pytest.raises(AnalyticsError, match="EB-ANALYTICS-017"):
+        require_output("tables")
+    assert [*out.iterdir()] == []
+
+
 def test_reader_takes_over_what_a_version_before_delta_made(spark: SparkSession, tmp_path: Path) -> None:
     """But for one that somebody writes; it reads what belongs together."""
     with ZipFile(OLD) as packed:
