@@ -25,7 +25,7 @@ from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivat
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.publishing import pinned, publish
 from bridge.analytics.tables.store import EVER, NEXT, Store
-from bridge.analytics.tables.takeover import is_old, take_over
+from bridge.analytics.tables.takeover import is_old, require_moved, take_over
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """The intake, every derived table, and the clocks."""
@@ -160,7 +160,11 @@ def open_tables(spark: SparkSession, out: str) -> Store:
 
 
 def bring_up(store: Store) -> None:
-    """Take over tables of a version before Delta, remove what somebody who died left beside; only for who owns them."""
+    """Take over tables of a version before Delta, remove what somebody who died left beside; only for who owns them.
+
+    Raise AnalyticsError where that is the only copy of a table.
+    """
+    require_moved(store)
     store.clear_folder(NEXT)
     if is_old(store):
         click.echo("taking over tables of an earlier version", err=True)

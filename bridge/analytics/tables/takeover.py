@@ -6,8 +6,9 @@ Whoever dies meanwhile leaves the old folders beside, and the next process does 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.spark.column_types import table_schema
-from bridge.analytics.tables.current_files import BEFORE
+from bridge.analytics.tables.current_files import BEFORE, MOVES
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, ON_DEMAND, TABLES, Table
 from bridge.analytics.tables.publishing import publish
 from bridge.analytics.tables.store import CHECKPOINT, NEXT, Store
@@ -18,7 +19,23 @@ ALL = (*TABLES.values(), *ON_DEMAND)
 
 def is_old(store: Store) -> bool:
     """Whether there are tables that have to be taken over."""
-    return store.files.exists(store.path(BEFORE)) or any(_is_old(store, table) for table in ALL)
+    return (
+        store.files.exists(store.path(BEFORE))
+        or bool(store.files.find(store.path(MOVES)))
+        or any(_is_old(store, table) for table in ALL)
+    )
+
+
+def require_moved(store: Store) -> None:
+    """Raise AnalyticsError if a version before Delta died while tables changed places: some are below `NEXT` only."""
+    notes = store.files.find(store.path(MOVES))
+    if notes:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-038: an epochbridge that had no Delta tables was ended while it put tables in place in "
+            f"{store.root}, and {notes[0]} says what is left to be moved; run `epochbridge analytics report` of that "
+            "version once, which moves it, and then this command again, or remove that directory and make the tables "
+            "anew"
+        )
 
 
 def take_over(store: Store) -> None:

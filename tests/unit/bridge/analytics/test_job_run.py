@@ -1,6 +1,7 @@
 """The job over files: what it refuses, and what it tells. Whole runs are in tests/pipeline."""
 
 from pathlib import Path
+from shutil import rmtree
 from zipfile import ZipFile
 
 import pytest
@@ -10,6 +11,7 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.job_run import (
     Outcome,
+    bring_up,
     event_lines,
     open_store,
     open_tables,
@@ -19,6 +21,7 @@ from bridge.analytics.job_run import (
     told,
 )
 from bridge.analytics.tables.definitions import REBALANCES, REJECTED
+from bridge.analytics.tables.file_system import FileSystem
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.store import Store
 from tests.unit.bridge.analytics.tables.test_takeover import OLD
@@ -85,6 +88,28 @@ def test_reader_takes_over_what_a_version_before_delta_made(spark: SparkSession,
     count = store.read(REBALANCES).count()
     Store(spark, store.root).replace(REBALANCES, store.read_files(REBALANCES, ()))
     assert count == store.read(REBALANCES).count() == open_tables(spark, str(tmp_path)).read(REBALANCES).count() > 0
+
+
+def test_tables_that_a_version_before_delta_was_moving_are_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside their places lies the only copy. A look into a folder needs no Spark here, and nothing else is asked."""
+    (tmp_path / "_next").mkdir()
+    note = tmp_path / "_next" / "moves-anew"
+    note.write_text('[["_next/anew/events", "events"]]')
+
+    def find(_files: FileSystem, pattern: str) -> list[str]:
+        return sorted(str(path) for path in tmp_path.glob(str(Path(pattern).relative_to(tmp_path))))
+
+    def delete(_files: FileSystem, path: str) -> None:
+        rmtree(path)
+
+    monkeypatch.setattr(FileSystem, "find", find)
+    monkeypatch.setattr(FileSystem, "delete", delete)
+    store = Store(SparkSession.__new__(SparkSession), str(tmp_path))
+    with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-038: .*{note} says .*of that version once"):
+        bring_up(store)
+    assert note.exists()
 
 
 def test_outcome_counts_what_was_set_aside(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,6 +15,13 @@ def test_tables_that_were_being_taken_over_are_tables(tmp_path: Path) -> None:
     require_tables(str(tmp_path))
 
 
+def test_tables_that_were_being_put_in_place_are_tables(tmp_path: Path) -> None:
+    """By a version before Delta that was ended: who opens them says what to do."""
+    (tmp_path / "_next").mkdir()
+    (tmp_path / "_next" / "moves-anew").write_text("[]")
+    require_tables(str(tmp_path))
+
+
 def test_folder_without_tables_is_one_sentence(tmp_path: Path) -> None:
     """Or on another machine."""
     for out in (str(tmp_path), "hdfs://cluster/tables"):
