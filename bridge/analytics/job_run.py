@@ -123,12 +123,7 @@ def require_output(path: str) -> None:
     """Raise AnalyticsError if a local directory can't be made or written to, or has a name that Spark reads as another
     one; before Spark starts, for that is slow.
     """
-    whole = _whole(path)
-    if any(sign in whole for sign in PATTERN_SIGNS):
-        raise AnalyticsError(
-            f"EB-ANALYTICS-017: {whole} has one of the signs {PATTERN_SIGNS} in it, which Spark takes for a pattern, "
-            "so that it would not find what it wrote there; name an --out without them"
-        )
+    _require_plain(path)
     if "://" in path:
         return
     probe = Path(path) / "_probe"
@@ -141,7 +136,8 @@ def require_output(path: str) -> None:
 
 
 def open_store(spark: SparkSession, out: str) -> Store:
-    """The store below `out`, an absolute path if it is local; raise AnalyticsError if it can't be written."""
+    """The store below `out`, an absolute path if it is local; raise AnalyticsError if it can't be written or found."""
+    _require_plain(out)
     store = Store(spark, _whole(out))
     try:
         store.make_root()
@@ -169,6 +165,15 @@ def bring_up(store: Store) -> None:
     if is_old(store):
         click.echo("taking over tables of an earlier version", err=True)
         take_over(store)
+
+
+def _require_plain(path: str) -> None:
+    whole = _whole(path)
+    if any(sign in whole for sign in PATTERN_SIGNS):
+        raise AnalyticsError(
+            f"EB-ANALYTICS-017: {whole} has one of the signs {PATTERN_SIGNS} in it, which Spark takes for a pattern, "
+            "so that it would not find what is written there; name an --out without them"
+        )
 
 
 def _whole(path: str) -> str:

@@ -72,6 +72,8 @@ def test_output_that_spark_reads_as_a_pattern_is_refused(
     for path in (str(out), str(out / "tables"), f"hdfs://cluster/{name}"):
         with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-017: .*name an --out without them"):
             require_output(path)
+        with pytest.raises(AnalyticsError, match="EB-ANALYTICS-017"):
+            open_store(SparkSession.__new__(SparkSession), path)  # Who only reads names no output.
     monkeypatch.chdir(out)
     with pytest.raises(AnalyticsError, match="EB-ANALYTICS-017"):
         require_output("tables")
