@@ -61,7 +61,7 @@ def ask_what_is_seen(
     """Ask the broker which of these groups the client may DESCRIBE, and what it may do with them."""
     highest = via.highest_version(ApiKey.DESCRIBE_GROUPS)
     if highest is None or not groups:
-        take(Seen(None if highest is None and _is_known(via) else {}))
+        take(Seen(None if highest is None and is_known(via) else {}))
         return
     version = min(highest, OPERATIONS_UNTIL)
     asked = DescribeGroups(group_ids=tuple(groups), include_authorized_operations=version >= OPERATIONS_SINCE)
@@ -81,7 +81,7 @@ def ask_who_may_delete(
     """
     names = tuple(dict.fromkeys(groups))
     if not names or via.highest_version(ApiKey.OFFSET_DELETE) is None:
-        take(dict.fromkeys(names, ErrorCode.NONE if _is_known(via) else _NOT_HEARD))
+        take(dict.fromkeys(names, ErrorCode.NONE if is_known(via) else _NOT_HEARD))
         return
     codes: dict[GroupId, ErrorCode] = {}
 
@@ -117,7 +117,7 @@ def ask_which_may_not_be_read(
     via.ask(ref, OffsetDelete(group_id=group_id, topics=asked), hear, OFFSET_DELETE_VERSION)
 
 
-def _is_known(via: BrokerAccess) -> bool:
+def is_known(via: BrokerAccess) -> bool:
     """Whether it is known what the broker speaks: an API that it seems to lack may only be not known of just now."""
     return via.highest_version(ApiKey.METADATA) is not None
 

@@ -12,6 +12,7 @@ from bridge.coordinators.embedded.view_rights import (
     ask_which_may_not_be_read,
     ask_who_may_delete,
     hidden,
+    is_known,
 )
 from bridge.coordinators.offset_requests import (
     allowed_groups,
@@ -118,6 +119,7 @@ class GroupViews:
         ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
         knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
+        lacks = not knows and is_known(via)
 
         def show(group_id: GroupId, seen: Seen) -> DescribedGroup:
             refusal = seen.refusal(group_id)
@@ -128,7 +130,7 @@ class GroupViews:
 
         def lost(group_id: GroupId) -> DescribedGroup:
             # A broker that can't describe groups has none: what it never heard of is dead (K6.1).
-            if not knows:
+            if lacks:
                 return _missing(group_id, request)
             return DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=group_id)
 
@@ -159,7 +161,8 @@ class GroupViews:
         others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
         knows = via.highest_version(ApiKey.CONSUMER_GROUP_DESCRIBE) is not None
         # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
-        missing = ErrorCode.COORDINATOR_NOT_AVAILABLE if knows else ErrorCode.GROUP_ID_NOT_FOUND
+        lacks = not knows and is_known(via)
+        missing = ErrorCode.GROUP_ID_NOT_FOUND if lacks else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
         def show(group_id: GroupId, seen: Seen) -> DescribedConsumerGroup:
             refusal = seen.refusal(group_id)
@@ -223,7 +226,8 @@ class GroupViews:
         """The broker judges first, by deleting what it has of groups that may go; only then they are forgotten here."""
         if via.highest_version(ApiKey.DELETE_GROUPS) is None:
             # Their offsets would stay in the broker: half a deletion is none.
-            codes = tuple(DeletedGroup(group_id, ErrorCode.UNSUPPORTED_VERSION) for group_id in request.group_ids)
+            missing = ErrorCode.UNSUPPORTED_VERSION if is_known(via) else ErrorCode.COORDINATOR_NOT_AVAILABLE
+            codes = tuple(DeletedGroup(group_id, missing) for group_id in request.group_ids)
             answer(DeleteGroupsReply(groups=codes))
             return
         named = tuple(dict.fromkeys(request.group_ids))

@@ -290,6 +290,20 @@ async def test_group_is_not_half_deleted(autojump_clock: MockClock) -> None:
         assert GROUP in world.groups.owner.shard.groups
 
 
+async def test_what_a_broker_lacks_is_not_known_before_its_versions_are(autojump_clock: MockClock) -> None:
+    """`Dead` and 69 would be believed, and 35 end an admin's tool; all of them can be asked again."""
+    async with embedded_world() as world:
+        await world.form()
+        await world.ask(leave_request("a"), LeaveGroupReply)
+        world.via.versions.clear()
+        described = await world.ask(DescribeGroups(group_ids=(OLD, GROUP)), DescribeGroupsReply)
+        assert [group.error for group in described.groups] == [LOST, LOST]
+        native = await world.ask(ConsumerGroupDescribe((OLD, GROUP)), ConsumerGroupDescribeReply)
+        assert [group.error for group in native.groups] == [LOST, LOST]
+        assert await world.ask(DeleteGroups((GROUP,)), DeleteGroupsReply) == deleted(LOST)
+        assert GROUP in world.groups.owner.shard.groups
+
+
 def fetched(group_id: str) -> Reply:
     """The broker's offsets of one partition."""
     topic = FetchedTopic(name=TOPIC, partitions=(FetchedPartition(partition=0, offset=7),))
