@@ -203,7 +203,7 @@ def _edit(text: str, change: Alteration) -> str:
     known, named = items_of(text), items_of(change.value or "")
     if change.operation == Operation.SUBTRACT:
         return ",".join(each for each in known if each not in named)
-    return ",".join((*known, *(each for each in named if each not in known)))
+    return ",".join((*known, *dict.fromkeys(each for each in named if each not in known)))
 
 
 def check(values: Mapping[str, str], base: EngineSettings, assignors: Collection[str]) -> GroupConfigs | Refusal:
@@ -232,8 +232,9 @@ def _fault(key: GroupKey, text: str, assignors: Collection[str]) -> str:
         return "" if int(text) >= key.least else f"Value must be at least {key.least}"
     if key.kind is ConfigType.LIST:
         named = items_of(text)
-        known = ", ".join(sorted(assignors))
-        return "" if named and set(named) <= set(assignors) else f"assignors are to be one or more of: {known}"
+        if not named or not set(named) <= set(assignors):
+            return f"assignors are to be one or more of: {', '.join(sorted(assignors))}"
+        return "" if len(set(named)) == len(named) else "values must not be duplicated"
     return "" if text in key.choices else f"String must be one of: {', '.join(key.choices)}"
 
 

@@ -82,6 +82,7 @@ POLICIES = "String must be one of: bidirectional, upgrade, downgrade, disabled"
         (f"{PREFIX}{POLICY}", "never", INVALID.format("never", f"{PREFIX}{POLICY}", POLICIES)),
         (OURS, "mine", INVALID.format("mine", OURS, NO_ASSIGNOR)),
         (OURS, "", INVALID.format("", OURS, NO_ASSIGNOR)),
+        (OURS, "range, range", INVALID.format("range, range", OURS, "values must not be duplicated")),
     ],
 )
 def test_wrong_value_is_refused_with_what_is_wrong(name: str, text: str, reason: str) -> None:
@@ -102,6 +103,7 @@ def test_sessions_outlast_heartbeats() -> None:
     [
         (Operation.SET, "range", "range"),
         (Operation.APPEND, "range,mine", "uniform,range,mine"),
+        (Operation.APPEND, "mine,mine", "uniform,range,mine"),
         (Operation.SUBTRACT, "uniform", "range"),
     ],
 )
