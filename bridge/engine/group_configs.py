@@ -142,10 +142,23 @@ class GroupConfigs:
 
 
 def read_configs(values: Iterable[tuple[str, str]]) -> GroupConfigs:
-    """Values that were found right; one whose setting no longer exists stays, and means nothing."""
+    """Values that were found right, by whichever release: one that this one does not know stays, and means nothing."""
     kept = tuple(sorted(values))
-    read = dict(_change(GROUP_KEYS[name], text) for name, text in kept if name in GROUP_KEYS)
+    read = dict(_change(GROUP_KEYS[name], text) for name, text in kept if _is_known(name, text))
     return GroupConfigs(kept, cast("Changes", read))
+
+
+def unknown_in(configs: GroupConfigs) -> tuple[str, ...]:
+    """The settings that mean nothing here: their names are not known, or their values are not."""
+    return tuple(name for name, text in configs.values if not _is_known(name, text))
+
+
+def _is_known(name: str, text: str) -> bool:
+    key = GROUP_KEYS.get(name)
+    if key is None or key.kind is ConfigType.LIST:
+        # Which assignors there are is looked at where one is chosen.
+        return key is not None and bool(items_of(text))
+    return not _fault(key, text, ())
 
 
 def _change(key: GroupKey, text: str) -> tuple[str, object]:
@@ -234,7 +247,7 @@ def _fault(key: GroupKey, text: str, assignors: Collection[str]) -> str:
         named = items_of(text)
         if not named or not set(named) <= set(assignors):
             return f"assignors are to be one or more of: {', '.join(sorted(assignors))}"
-        return "" if len(set(named)) == len(named) else "values must not be duplicated"
+        return "values must not be duplicated" if len(set(named)) < len(named) else ""
     return "" if text in key.choices else f"String must be one of: {', '.join(key.choices)}"
 
 

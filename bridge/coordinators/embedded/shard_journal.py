@@ -1,5 +1,6 @@
 """What of a shard goes into the journal, and how entries become a shard again: `durability.Recorded` of the engine."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
@@ -9,14 +10,18 @@ from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
 from bridge.engine.convert.upgrade import to_ids
+from bridge.engine.group_configs import unknown_in
 from bridge.engine.records import CommitBegun, Record
 from bridge.engine.recovery import condense as condense_shard
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import NO_PARTITIONS, ClassicGroup, Flight, Partitions, Shard, empty
+from bridge.log_lines import of_embedded
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
+from translators.dialects.errors import quote
 from translators.dialects.ids import ClientIdentity, MemberRef, TopicPartition
 
+LOG = logging.getLogger("epochbridge.coordinators")
 ENGINE = b"E"
 """The first byte of an entry that is a record of the engine."""
 
@@ -75,6 +80,7 @@ class ShardJournal:
         self._flights = {}
         self.note(resume(self._shard, now_ms))
         self._catalog.begin_with(self._shard.topics.values())
+        _warn_of_unknown_settings(self._shard)
 
     def client_of(self, member: MemberRef) -> ClientIdentity | None:
         """Who speaks for a member of a consumer group, None for nobody."""
@@ -109,6 +115,21 @@ def hold_commits(shard: Shard) -> list[int]:
     for classic in shard.classic_groups.values():
         begun.append(_begin_flight(shard, Flight(classic.group_id, _assigned(shard, classic))))
     return begun
+
+
+def _warn_of_unknown_settings(shard: Shard) -> None:
+    unknown = {group_id: names for group_id, own in shard.configs.items() if (names := unknown_in(own))}
+    if unknown:
+        group_id = min(unknown)
+        LOG.warning(
+            "EB-GROUP-025: %d groups have settings of their own that this release does not know, or with values that it"
+            " does not, among them %r its %s: they do not count, the rule's do; another release set them: start that"
+            " again, or take them away with kafka-configs --delete-config",
+            len(unknown),
+            quote(group_id),
+            quote(unknown[group_id][0]),
+            extra=of_embedded(group_id),
+        )
 
 
 def _assigned(shard: Shard, group: ClassicGroup) -> Partitions:

@@ -16,6 +16,7 @@ from bridge.engine.group_configs import (
     check,
     is_elsewhere,
     read_configs,
+    unknown_in,
 )
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from translators.dialects.configs import Alteration, Operation
@@ -128,6 +129,31 @@ def test_setting_of_another_release_stays_and_means_nothing() -> None:
     configs = read_configs([("consumer.of.tomorrow", "1"), (SESSION_TIMEOUT, "50000")])
     assert configs.over(BASE) == EngineSettings(group_consumer_session_timeout_ms=50_000)
     assert dict(configs.values) == {"consumer.of.tomorrow": "1", SESSION_TIMEOUT: "50000"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (f"{PREFIX}{POLICY}", "sometimes"),
+        (f"{PREFIX}{INITIAL_TYPE}", "streams"),
+        (SESSION_TIMEOUT, "PT50S"),
+        (OURS, ""),
+        ("consumer.of.tomorrow", "1"),
+    ],
+)
+def test_value_of_another_release_stays_and_means_nothing(name: str, text: str) -> None:
+    """It raised, and a bridge that had gone back to the release before did not start."""
+    configs = read_configs([(name, text), (HEARTBEAT_INTERVAL, "6000")])
+    assert configs.over(BASE) == EngineSettings(group_consumer_heartbeat_interval_ms=6_000)
+    assert dict(configs.values) == {name: text, HEARTBEAT_INTERVAL: "6000"}
+    assert unknown_in(configs) == (name,)
+
+
+def test_assignor_that_is_not_installed_just_now_is_no_unknown_value() -> None:
+    """It counts again when its plugin is back."""
+    configs = read_configs([(OURS, "mine,range")])
+    assert configs.over(BASE) == EngineSettings(group_consumer_assignors=("mine", "range"))
+    assert unknown_in(configs) == ()
 
 
 def test_settings_of_other_kinds_of_groups_are_told_apart() -> None:

@@ -1,7 +1,15 @@
 """What of a shard is written, and what a restart holds back for commits that may be on their way."""
 
-from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commits
+import logging
+
+import pytest
+
+from bridge.coordinators.embedded.shard_journal import ENGINE, blank_journal, hold_commits
+from bridge.engine import records_codec
+from bridge.engine.group_configs import HEARTBEAT_INTERVAL, POLICY, PREFIX
+from bridge.engine.records import GroupConfigured
 from bridge.engine.settings import EngineSettings
+from bridge.engine.state import settings_of
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
 from translators.dialects.errors import ErrorCode
@@ -22,6 +30,22 @@ def test_blank_one_has_nothing_to_write_and_nobody_in_it() -> None:
     blank = blank_journal()
     assert (list(blank.all()), blank.take(), list(blank.translated())) == ([], [], [])
     assert blank.client_of(MemberRef(GROUP, MemberId("m"))) is None
+
+
+def test_start_passes_over_settings_of_another_release(caplog: pytest.LogCaptureFixture) -> None:
+    """They are kept for it, and the log says that they do not count here; it raised, and the start failed."""
+    policy = PREFIX + POLICY
+    record = GroupConfigured(GROUP, ((HEARTBEAT_INTERVAL, "6000"), (policy, "sometimes")))
+    with caplog.at_level(logging.WARNING):
+        after = journalled([ENGINE + records_codec.TABLE.encode(record)])
+    shard = after.owner.shard
+    base = shard.settings
+    assert settings_of(shard, GROUP).group_consumer_heartbeat_interval_ms == 6_000
+    assert settings_of(shard, GROUP).group_consumer_migration_policy is base.group_consumer_migration_policy
+    assert dict(shard.configs[GROUP].values)[policy] == "sometimes"
+    (line,) = (one.getMessage() for one in caplog.records)
+    assert line.startswith("EB-GROUP-025: 1 groups")
+    assert policy in line
 
 
 def test_restart_holds_what_may_be_committed_still() -> None:
