@@ -56,6 +56,7 @@ class Finding(NamedTuple):
     unseen: frozenset[TopicName] = frozenset()
 
 
+NOTHING_HEARD = Finding(reads=None)
 Take = Callable[[Finding], None]
 GROUPS_MAX = 1_000
 """Of so many groups something is kept for one connection; beyond that it is all asked for again."""
@@ -121,7 +122,7 @@ class ClientRights:
         known = frozenset() if grant is None else grant.topics
         if self._cluster.is_open and not self._cluster.is_reachable:
             # To wait for a broker that is not there would hold up the heartbeats behind a join on its connection.
-            return request if goes_on_unheard(request) else _NOT_KNOWN
+            return self._verdict(request, NOTHING_HEARD, names)
         heard, findings = trio.Event(), list[Finding]()
 
         def take(found: Finding) -> None:
@@ -141,7 +142,8 @@ class ClientRights:
 
     def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
         if found.reads is None:
-            return request if self._cluster.is_open and goes_on_unheard(request) else _NOT_KNOWN
+            seen = self._shared.grants.seen(self._holder(request.group_id))
+            return request if self._cluster.is_open and goes_on_unheard(request, seen) else _NOT_KNOWN
         if not found.reads:
             return ErrorCode.GROUP_AUTHORIZATION_FAILED
         unseen = names & found.unseen

@@ -67,6 +67,11 @@ class Grants:
         grant = self._held.get(holder)
         return None if grant is None or now_ms >= grant.void_ms else grant
 
+    def seen(self, holder: Holder) -> frozenset[TopicName]:
+        """The topics that a holder was found to see, however long ago, as far as that is kept."""
+        grant = self._held.get(holder)
+        return frozenset() if grant is None else grant.topics
+
     def give(self, holder: Holder, topics: frozenset[TopicName], now_ms: int) -> Grant:
         """A broker has said that it may be, and which of the topics that it was asked about are seen.
 
@@ -90,11 +95,13 @@ class Grants:
         if holder in self._held:
             self._lose(holder)
 
-    def sweep(self, now_ms: int) -> None:
-        """Have those that are due asked for at their next use, and forget those that nobody used since."""
+    def sweep(self, now_ms: int, *, forgets: bool = True) -> None:
+        """Have those that are due asked for at their next use, and forget those that nobody used since, unless there is
+        nobody to ask just now.
+        """
         for holder, grant in list(self._due(now_ms)):
             grant.is_fresh = False
-            if now_ms >= grant.void_ms:
+            if forgets and now_ms >= grant.void_ms:
                 self._lose(holder)
 
     def _due(self, now_ms: int) -> Iterator[tuple[Holder, Grant]]:

@@ -102,12 +102,15 @@ def guarded_in(road: Road, request: Request) -> Guarded | None:
     return None
 
 
-def goes_on_unheard(request: Guarded) -> bool:
+def goes_on_unheard(request: Guarded, seen: frozenset[TopicName]) -> bool:
     """Whether a request is carried out where no broker of an open cluster can be reached to judge it.
 
-    Who beats was let in before, and hears nothing but that it is a member still.
+    Who beats was let in before, and hears nothing but that it is a member still; a beat that names topics besides those
+    that were `seen` would have the bridge assign what nobody was asked about.
     """
-    return isinstance(request, Heartbeat) or (isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch > 0)
+    if isinstance(request, ConsumerGroupHeartbeat):
+        return request.member_epoch > 0 and topics_of(request) <= seen
+    return isinstance(request, Heartbeat)
 
 
 def operations_question(group_id: GroupId) -> DescribeGroups:

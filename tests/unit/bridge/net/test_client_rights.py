@@ -288,6 +288,26 @@ async def test_member_of_an_open_cluster_that_is_away_goes_on() -> None:
         assert (len(front.groups.submitted), broker.questions) == (1, [])
 
 
+async def test_member_of_an_open_cluster_that_is_away_subscribes_to_nothing_new() -> None:
+    """It went on, and was assigned what it might not have been allowed to see; what it had before goes on for good."""
+    broker = JudgingBroker()
+    async with front_of(broker, Limits(grant_ms=KEEP_MS)) as front:
+        client = await front.dial()
+        await client.send(native(1, 0, SEEN))
+        await settle()
+        front.proxy.cluster.is_reachable = False
+        front.reply_routes.deliver(front.groups.submitted[0][0], ConsumerGroupHeartbeatReply(error=ErrorCode.NONE))
+        assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.NONE
+        # Until what is known is void, and was swept several times.
+        await trio.sleep(4 * KEEP_MS / 1000)
+        await client.send(native(2, 3, SEEN, UNSEEN))
+        assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert len(front.groups.submitted) == 1
+        await client.send(native(3, 3, SEEN))
+        await settle()
+        assert len(front.groups.submitted) == 2
+
+
 async def test_join_is_told_at_once_that_a_cluster_is_away() -> None:
     """It waited for the broker as long as one may, and the heartbeats behind it on its connection with it."""
     broker = JudgingBroker()

@@ -41,6 +41,17 @@ def test_grant_that_nobody_asks_for_again_is_forgotten() -> None:
     assert grants.find(BOB, 2 * KEEP_MS) is not None
 
 
+def test_grant_is_kept_as_long_as_there_is_nobody_to_ask() -> None:
+    """It counts no more, but what was seen by it is known."""
+    topics = frozenset({TopicName("t")})
+    grants = Grants(KEEP_MS)
+    grants.give(ALICE, topics, 0)
+    grants.sweep(2 * KEEP_MS, forgets=False)
+    assert (grants.find(ALICE, 2 * KEEP_MS), grants.seen(ALICE), grants.seen(BOB)) == (None, topics, NONE)
+    grants.sweep(2 * KEEP_MS)
+    assert grants.seen(ALICE) == NONE
+
+
 def test_lost_grant_is_seen_by_whoever_holds_on_to_it() -> None:
     """And never comes back: a new one is another."""
     grants = Grants(KEEP_MS)

@@ -100,12 +100,22 @@ def test_requests_that_no_broker_sees_are_guarded(road: Road, is_judged: bool) -
 
 def test_only_members_go_on_unheard() -> None:
     """Who joins, commits or leaves comes again later."""
-    assert goes_on_unheard(BEAT)
-    assert goes_on_unheard(native(3))
-    assert not goes_on_unheard(native(0))
-    assert not goes_on_unheard(native(-1))
-    assert not goes_on_unheard(LeaveGroup(group_id=GROUP, members=()))
-    assert not goes_on_unheard(join())
+    nothing = frozenset[TopicName]()
+    assert goes_on_unheard(BEAT, nothing)
+    assert goes_on_unheard(native(3), nothing)
+    assert not goes_on_unheard(native(0), nothing)
+    assert not goes_on_unheard(native(-1), nothing)
+    assert not goes_on_unheard(LeaveGroup(group_id=GROUP, members=()), nothing)
+    assert not goes_on_unheard(join(), nothing)
+
+
+def test_member_that_names_other_topics_does_not_go_on_unheard() -> None:
+    """One that says its subscription over again does, as Java's do after a heartbeat that failed."""
+    one, two = TopicName("one"), TopicName("two")
+    assert goes_on_unheard(native(3, ()), frozenset())
+    assert goes_on_unheard(native(3, (one,)), frozenset({one, two}))
+    assert not goes_on_unheard(native(3, (one, two)), frozenset({one}))
+    assert not goes_on_unheard(native(0, (one,)), frozenset({one}))
 
 
 def test_questions_are_about_the_group_and_about_nobody_in_it() -> None:
