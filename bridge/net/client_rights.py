@@ -58,6 +58,23 @@ class Finding(NamedTuple):
 
 NOTHING_HEARD = Finding(reads=None)
 Take = Callable[[Finding], None]
+
+
+class _Asking(NamedTuple):
+    """A question that a broker was asked, and how long requests wait for its answer: a frozen broker gives none, and
+    its connection stays.
+    """
+
+    heard: trio.Event
+    until_ms: int
+
+    async def is_answered(self) -> bool:
+        """Wait for the answer as long as one may; it may still come later, and counts from then on."""
+        with trio.move_on_after(max(0, self.until_ms - now_ms()) / 1000):
+            await self.heard.wait()
+        return self.heard.is_set()
+
+
 GROUPS_MAX = 1_000
 """Of so many groups something is kept for one connection; beyond that it is all asked for again."""
 
@@ -78,7 +95,7 @@ class ClientRights:
         self._questions = questions
         self._kept: set[GroupId] | None = None
         """Groups of which something may be kept under this connection's number."""
-        self._asking: dict[GroupId, trio.Event] | None = None
+        self._asking: dict[GroupId, _Asking] | None = None
         """Of which groups the broker is being asked just now, and what tells that it has answered. Nobody waits for the
         question of another connection: its client may read no answers, or its broker give none.
         """
@@ -114,8 +131,8 @@ class ClientRights:
     async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
         holder, names = self._holder(request.group_id), topics_of(request)
         asking = (self._asking or {}).get(request.group_id)
-        if asking is not None:
-            await asking.wait()
+        if asking is not None and not await asking.is_answered():
+            return self._verdict(request, NOTHING_HEARD, names)
         if self._find(request) is not None:
             return request
         grant = self._shared.grants.find(holder, now_ms())
@@ -123,15 +140,10 @@ class ClientRights:
         if self._cluster.is_open and not self._cluster.is_reachable:
             # To wait for a broker that is not there would hold up the heartbeats behind a join on its connection.
             return self._verdict(request, NOTHING_HEARD, names)
-        heard, findings = trio.Event(), list[Finding]()
-
-        def take(found: Finding) -> None:
-            findings.append(found)
-            heard.set()
-
-        self._inquire(holder, known | names if len(known) + len(names) <= TOPICS_MAX else names, take)
-        await heard.wait()
-        return self._verdict(request, findings[0], names)
+        findings = list[Finding]()
+        asked = known | names if len(known) + len(names) <= TOPICS_MAX else names
+        is_answered = await self._inquire(holder, asked, findings.append).is_answered()
+        return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
 
     def forget(self) -> None:
         """The connection is over, or its client logs in anew."""
@@ -179,18 +191,18 @@ class ClientRights:
 
     # -------- questions, each asked when the one before is answered
 
-    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> None:
+    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Asking":
         """Ask what a holder may, and keep it, unless all was forgotten meanwhile."""
-        heard = trio.Event()
+        asking = _Asking(trio.Event(), now_ms() + self._session.limits.upstream_wait_max_ms)
         self._asking = self._asking or {}
-        self._asking[holder.group_id] = heard
+        self._asking[holder.group_id] = asking
 
         def end(found: Finding) -> None:
-            if self._asking is not None and self._asking.get(holder.group_id) is heard:
+            if self._asking is not None and self._asking.get(holder.group_id) is asking:
                 del self._asking[holder.group_id]
                 self._keep(holder, names, found)
-            heard.set()
             take(found)
+            asking.heard.set()
 
         def go_on(reads: bool | None) -> None:
             if reads and names:
@@ -202,7 +214,7 @@ class ClientRights:
         ask_read = partial(self._ask_read, holder.group_id, go_on)
         if version < OPERATIONS_SINCE:
             ask_read()
-            return
+            return asking
 
         def take_operations(reply: Reply | None) -> None:
             reads = read_by_operations(reply)
@@ -212,6 +224,7 @@ class ClientRights:
                 go_on(reads)
 
         self._questions.ask(None, operations_question(holder.group_id), take_operations, version)
+        return asking
 
     def _ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
         if self._questions.highest_version(ApiKey.HEARTBEAT) is None:

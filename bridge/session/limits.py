@@ -81,7 +81,9 @@ class Limits:
     grant_ms: int = KEEP_MS
     """How long a right on a group counts before its broker is asked for it again."""
     upstream_wait_max_ms: int = 10_000
-    """How long a request waits for a broker that can't be reached, with backoff between attempts."""
+    """How long a request waits for a broker that can't be reached, with backoff between attempts, or that does not say
+    what its client may do.
+    """
 
 
 def is_large(message: Request | Reply) -> bool:

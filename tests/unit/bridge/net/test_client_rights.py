@@ -265,6 +265,27 @@ async def test_nobody_waits_for_the_question_of_another_connection() -> None:
                 await trio.lowlevel.checkpoint()
 
 
+async def test_request_waits_for_a_frozen_broker_as_long_as_for_one_that_is_away() -> None:
+    """It waited until its client hung up. The next ones do not wait again, and an answer counts when it comes."""
+    broker = JudgingBroker()
+    async with front_of(broker, Limits(upstream_wait_max_ms=500)) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 0))
+        assert await client.ids(1) == [0]
+        broker.gate = trio.Event()
+        with trio.fail_after(30):
+            for number in (1, 2):
+                await client.send(join(number, SEEN))
+                assert await code_of(client, ApiKey.JOIN_GROUP, 5) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert (front.groups.submitted, broker.questions) == ([], [ApiKey.DESCRIBE_GROUPS])
+        broker.gate.set()
+        await settle()
+        await client.send(join(3, SEEN))
+        with trio.fail_after(30):
+            while not front.groups.submitted:
+                await trio.lowlevel.checkpoint()
+
+
 async def test_not_knowing_is_no_verdict() -> None:
     """A client ends at a verdict; one that is told to come again does so."""
     broker = JudgingBroker(denies_describe=True, stranger_is_told=ErrorCode.UNKNOWN_SERVER_ERROR)
