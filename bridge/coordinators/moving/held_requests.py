@@ -46,7 +46,7 @@ HeldT = TypeVar("HeldT", bound=HeldRequest)
 
 
 class HeldRequests(Generic[HeldT]):
-    """What waits; a JoinGroup waits for the end, anything else until it is excused."""
+    """What waits; a JoinGroup and a farewell wait for the end, anything else until it is excused."""
 
     def __init__(self, excuse: Callable[[HeldT], None]) -> None:
         """`excuse` answers one that has waited too long."""
@@ -58,14 +58,17 @@ class HeldRequests(Generic[HeldT]):
         self._held.append(held)
 
     def forget(self, connection: int) -> None:
-        """A connection is gone: nobody waits for the answers to what came by it."""
-        self._held = [one for one in self._held if one.via.connection != connection]
+        """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
+        self._held = [one for one in self._held if one.via.connection != connection or is_farewell(one.request)]
 
     def excuse(self, before_ms: int) -> None:
-        """Answer what has waited since before then: its client's session goes on, and it can ask again."""
+        """Answer what has waited since before then: its client's session goes on, and it can ask again.
+
+        A farewell is not said twice.
+        """
         excused, kept = list[HeldT](), list[HeldT]()
         for one in self._held:
-            is_excused = one.at_ms < before_ms and not isinstance(one.request, JoinGroup)
+            is_excused = one.at_ms < before_ms and not (is_farewell(one.request) or isinstance(one.request, JoinGroup))
             (excused if is_excused else kept).append(one)
         self._held = kept
         for one in excused:
@@ -75,6 +78,11 @@ class HeldRequests(Generic[HeldT]):
         """Everything that waits, for whoever lets it go."""
         held, self._held = self._held, []
         return held
+
+
+def is_farewell(request: GroupRequest) -> bool:
+    """Whether somebody leaves: its client says so once, and may close its connection behind it."""
+    return isinstance(request, LeaveGroup)
 
 
 async def leave_seats(

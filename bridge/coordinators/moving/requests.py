@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from bridge.coordinators.moving.held_requests import is_farewell
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle
@@ -174,14 +175,14 @@ class Waiting:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
         self._joins = [held for held in self._joins if held.ref.connection != connection]
         for member_id, kept in tuple(self._of_members.items()):
-            self._keep(member_id, [one for one in kept if one.ref.connection != connection or _is_farewell(one)])
+            self._keep(member_id, [one for one in kept if one.ref.connection != connection or is_farewell(one.request)])
 
     def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:
         """A farewell is not said twice: it waits for as long as it takes."""
         kept = self._of_members.get(member_id, [])
         late, left = list[Held](), list[Held]()
         for one in kept:
-            is_late = not _is_farewell(one) and (before_ms is None or one.at_ms < before_ms)
+            is_late = not is_farewell(one.request) and (before_ms is None or one.at_ms < before_ms)
             (late if is_late else left).append(one)
         self._keep(member_id, left)
         return late
@@ -191,7 +192,3 @@ class Waiting:
             self._of_members[member_id] = kept
         else:
             self._of_members.pop(member_id, None)
-
-
-def _is_farewell(held: Held) -> bool:
-    return isinstance(held.request, LeaveGroup)

@@ -9,6 +9,7 @@ from bridge.engine.model import Phase
 from bridge.migration.orders import Obstacle
 from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import Held, adopted_world
+from tests.support.embedded_world import leave_request
 from tests.support.engine_bench import GROUP
 from tests.support.round_table import join_of
 from tests.support.work_done import growth_faults
@@ -32,6 +33,20 @@ async def test_requests_wait_in_their_order(autojump_clock: trio.testing.MockClo
         waiting.excuse(first.at_ms + 1)
         assert world.codes([first]) == [ErrorCode.NONE]
         assert waiting.take() == [join]
+
+
+async def test_farewell_waits_for_the_end_also_where_its_connection_does_not(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A client says it once, and hangs up: told to come again, its member would stay until its session ends."""
+    async with adopted_world() as world:
+        waiting = HeldRequests[Held](world.excuse)
+        leaving = world.held(leave_request(world.players[0].member_id), 0)
+        waiting.keep(leaving)
+        waiting.excuse(leaving.at_ms + 1)
+        assert leaving.ref not in world.replies
+        waiting.forget(leaving.via.connection)
+        assert waiting.take() == [leaving]
 
 
 async def test_work_grows_with_what_waits_and_not_with_its_square(autojump_clock: trio.testing.MockClock) -> None:
