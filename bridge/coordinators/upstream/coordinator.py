@@ -132,6 +132,8 @@ class UpstreamCoordinator:
         self._told: list[CoordinatorEvent] = []
         self.gone: Callable[[MemberRef], None] = lambda _: None
         """Hears of a member that is no member any more."""
+        self.seat_id: Callable[[MemberRef], MemberId] = lambda member: member.member_id
+        """Tells as whom the broker knows a member."""
         self._elsewhere: dict[MemberRef, int] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
@@ -169,7 +171,8 @@ class UpstreamCoordinator:
         if way.connection != question.via.connection or not self.knows_topics:
             self._answered.append((question, None))
             if isinstance(asked, Farewell):
-                self._farewells.keep(asked)
+                # By the time that it is said nobody knows any more as whom the broker has it.
+                self._farewells.keep(replace(asked, member_id=self.seat_id(question.member)))
             return
         if asked.group_id in self._farewells and self.speaks_for_others():
             for farewell in self._farewells.take(asked.group_id):

@@ -11,7 +11,7 @@ from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
 from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName, TopicPartition
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
 ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -97,11 +97,20 @@ async def test_member_asks_by_its_next_connection(autojump_clock: MockClock) -> 
         assert await world.beat("a", generation, again) is ErrorCode.NONE
 
 
-async def test_gone_member_is_seen_off_by_another(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("seat", ["a", "seat"], ids=["by its own id", "by that of its seat"])
+async def test_gone_member_is_seen_off_by_another(seat: str, autojump_clock: MockClock) -> None:
     """Its own connection is gone with it; without this the others would wait for the broker's session."""
     async with upstream_world() as world:
-        world.groups.speak_for_others(lambda: True)
+        gone = list[MemberRef]()
+
+        def forget(member: MemberRef) -> None:
+            world.groups.names.take_out(member)
+            gone.append(member)
+
+        world.groups.tell_of_the_gone(forget)
+        world.groups.speak_for_others(lambda: bool(gone))
         await world.form("a", granted(1, 0))
+        world.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId(seat))
         other = FakeVia(connection=2)
         generation = await world.form("b", granted(2, 1), other)
         world.groups.disconnected(world.via.connection)
@@ -111,7 +120,7 @@ async def test_gone_member_is_seen_off_by_another(autojump_clock: MockClock) -> 
             assert await world.beat("b", generation, other) is ErrorCode.NONE
             request = await world.say(unchanged(2), other)
             said.append((request.member_id, request.member_epoch))
-            if ("a", -1) in said:
+            if (seat, -1) in said:
                 return
         raise AssertionError(said)
 
