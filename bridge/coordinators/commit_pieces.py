@@ -52,6 +52,8 @@ class CommitPieces:
         self._lines: dict[GroupId, deque[_Wanted]] = {}
         self._under_way: dict[RequestRef, GroupId] = {}
         """Large commits of which a piece was begun; each is the first of its line."""
+        self._begun: RequestRef | None = None
+        """Whose piece was begun last, as long as nothing became of it."""
         self._ready: deque[GroupId] = deque()
         """Lines whose first may go on."""
 
@@ -69,6 +71,8 @@ class CommitPieces:
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         """Take what became of a commit; of a large one this is a piece."""
         group_id = self._under_way.pop(ref, None)
+        if ref == self._begun:
+            self._begun = None
         if group_id is None:
             self._deliver(ref, reply)
             return
@@ -120,12 +124,15 @@ class CommitPieces:
             # To try to reach that broker takes ten seconds each time, in which the connection's other answers wait.
             self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
+        self._begun = wanted.ref
         try:
             self.begin(wanted.ref, wanted.way, piece)
         except Exception:
             told = "EB-GROUP-002: a piece of commit %r could not be carried out; please report this"
             LOG.exception(told, wanted.ref, extra=request_fields(wanted.request))
-            self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            if self._begun == wanted.ref:
+                # Else there was an answer before it went wrong, and a second one would be taken for the next piece's.
+                self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _go_on_with(self, group_id: GroupId) -> None:
         self._ready.append(group_id)

@@ -237,6 +237,22 @@ def test_bug_in_a_piece_is_an_answer_too(caplog: pytest.LogCaptureFixture) -> No
     assert "EB-GROUP-002" in caplog.text
 
 
+def test_bug_behind_the_answer_to_a_piece_is_no_second_answer(caplog: pytest.LogCaptureFixture) -> None:
+    """It would be taken for what became of the whole commit."""
+    desk = Desk()
+
+    def begin(ref: RequestRef, way: BrokerAccess, commit: Commit) -> None:
+        desk.pieces.deliver(ref, committed(commit))
+        raise ValueError("a bug")
+
+    desk.pieces.begin = begin
+    ref = desk.submit(1, LARGE)
+    behind = desk.submit(2, SMALL)
+    desk.go_on()
+    assert desk.told == [(ref, committed(LARGE)), (behind, committed(SMALL))]
+    assert "EB-GROUP-002" in caplog.text
+
+
 def test_connection_that_is_gone_begins_nothing_more() -> None:
     """What is on its way is answered to nobody who would wait for it."""
     desk = Desk()
