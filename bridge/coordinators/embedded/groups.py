@@ -30,6 +30,7 @@ from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commi
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.coordinators.embedded.views import GroupViews, ViewRequest
 from bridge.coordinators.ledger import Clients
+from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.partition_queue import Deletion, partitions_deleted, queue_deletion
 from bridge.coordinators.refusals import Refusals, in_words
@@ -120,7 +121,7 @@ class EmbeddedGroups:
         )
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.forwarder = CommitForwarder(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
-        self._pieces.begin = self.forwarder.submit
+        self._pieces.begin = self._begin_commit
         self._views = GroupViews(
             owner.shard, ClassicView(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
         )
@@ -211,10 +212,10 @@ class EmbeddedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
         self.ledger.expect(ref, request)
-        is_commit = isinstance(request, (OffsetCommit, TxnOffsetCommit))
-        closed = self._closed() or self._claimed_elsewhere(request) or (None if is_commit else self.ledger.closed)
-        if closed is None and is_commit:
-            closed = self.joins.waits()
+        if isinstance(request, (OffsetCommit, TxnOffsetCommit)):
+            closed = self._closed_to_commits(request)
+        else:
+            closed = self._closed() or self._claimed_elsewhere(request) or self.ledger.closed
         if closed is not None and not isinstance(request, ListGroups):
             self.refuse(ref, client, request, closed)
             return
@@ -313,6 +314,17 @@ class EmbeddedGroups:
         if self.bridges is None or not self.bridges.lost or not isinstance(request, _OF_MEMBERS):
             return None
         return self.bridges.refusal(request.group_id)
+
+    def _closed_to_commits(self, request: Commit) -> Refusal | None:
+        return self._closed() or self._claimed_elsewhere(request) or self.joins.waits()
+
+    def _begin_commit(self, ref: RequestRef, way: BrokerAccess, request: Commit) -> None:
+        """Of a large commit this is one piece, and what was said when it came may be true no more."""
+        closed = self._closed_to_commits(request)
+        if closed is None:
+            self.forwarder.submit(ref, way, request)
+        else:
+            self._pieces.deliver(ref, refuse_commit(request, closed.code))
 
     def _view(self, ref: RequestRef, via: BrokerAccess, request: ViewRequest | ConfigRequest) -> None:
         queue = self.forwarder.queue

@@ -19,7 +19,7 @@ from tests.support.longest_turn import LongestWork
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.classic import LeaveGroupReply
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicName
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
@@ -367,6 +367,23 @@ async def test_member_that_leaves_in_between_commits_the_rest_no_more(autojump_c
         reply = await world.answer(ref, OffsetCommitReply)
         found = [item.error for topic in reply.topics for item in topic.partitions]
         assert found == [NONE] * PIECE_PARTITIONS + [UNKNOWN] * 2 * PIECE_PARTITIONS
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["nothing is served", "the broker has no say"])
+async def test_bridge_that_may_serve_no_more_commits_no_more_pieces(waits: bool, autojump_clock: MockClock) -> None:
+    """What closes its groups closes them between two pieces, too."""
+    count = 3 * PIECE_PARTITIONS
+    closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the test closed it")
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        world.groups.guard(lambda: None if waits else closed, lambda: closed if waits else None)
+        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS]
+        reply = await world.answer(ref, OffsetCommitReply)
+        found = [item.error for topic in reply.topics for item in topic.partitions]
+        assert found == [NONE] * PIECE_PARTITIONS + [closed.code] * 2 * PIECE_PARTITIONS
 
 
 async def test_connection_that_ends_in_between_leaves_nothing_behind(autojump_clock: MockClock) -> None:
