@@ -11,6 +11,7 @@ from typing import assert_never
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of
+from bridge.coordinators.moving.sessions import CONSUMER_SESSION_MS, Sessions
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
 from bridge.log_lines import UPSTREAM, LogFields
 from bridge.migration.moves.giveback import (
@@ -54,6 +55,10 @@ _STAGES = {
 }
 
 
+BEAT_MS = 5_000
+"""Whoever is at rest had a heartbeat answered within this: Kafka's `group.consumer.heartbeat.interval.ms`."""
+
+
 class GiveBackMove:
     """Members of one group on their way from road upstream to the broker's classic protocol (`groups.Underway`).
 
@@ -82,7 +87,8 @@ class GiveBackMove:
         self._epochs: dict[MemberId, int] = {}
         self._protocol_names: dict[MemberId, str] = {}
         self._vias: dict[MemberId, Via] = {}
-        self._waiting = Waiting(around.ways)
+        self._sessions = Sessions(around.now_ms, self._members)
+        self._waiting = Waiting(around.ways, self._sessions)
         self._events: deque[Event] = deque()
         self._is_stepping = False
         self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
@@ -108,6 +114,8 @@ class GiveBackMove:
                 self._vias[member_id] = self._upstream.via_of(key)
                 self._epochs[member_id] = self._upstream.epoch_of(key)
                 self._members[member_id] = member
+                early_ms = max(0, min(member.session_timeout_ms, CONSUMER_SESSION_MS) - CONSUMER_SESSION_MS + BEAT_MS)
+                self._sessions.answered(member_id, self._around.now_ms() - early_ms)
                 # Asked on as a consumer the broker would switch it there and back.
                 self._upstream.let_go(key)
                 self._happen(CameToRest(member_id, member.using))
@@ -285,9 +293,13 @@ class GiveBackMove:
             )
             return
 
+        asked_ms = self._around.now_ms()
+
         def heard(reply: GroupReply | None) -> None:
             joined = reply if isinstance(reply, JoinGroupReply) else None
             if joined is not None:
+                if joined.error is ErrorCode.NONE:
+                    self._sessions.answered(member_id, asked_ms)
                 # The broker chose among what all members offer; SyncGroup has to name the same.
                 self._protocol_names[member_id] = joined.protocol_name or self._members[member_id].protocol_name
             self._happen(Joined(member_id, joined))
@@ -317,8 +329,13 @@ class GiveBackMove:
             names_protocol=True,
         )
 
+        asked_ms = self._around.now_ms()
+
         def heard(reply: GroupReply | None) -> None:
-            self._happen(Synced(member_id, reply if isinstance(reply, SyncGroupReply) else None))
+            synced = reply if isinstance(reply, SyncGroupReply) else None
+            if synced is not None and synced.error is ErrorCode.NONE:
+                self._sessions.answered(member_id, asked_ms)
+            self._happen(Synced(member_id, synced))
             self._excuse_if_lost(member_id)
 
         self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)

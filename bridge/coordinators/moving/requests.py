@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bridge.coordinators.moving.held_requests import is_farewell
+from bridge.coordinators.moving.sessions import Sessions
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle
@@ -131,8 +132,9 @@ class Waiting:
     How many there can be the connections limit: each has so many unanswered requests at most.
     """
 
-    def __init__(self, ways: Ways) -> None:
+    def __init__(self, ways: Ways, sessions: Sessions) -> None:
         self._ways = ways
+        self._sessions = sessions
         self._of_members: dict[MemberId, list[Held]] = {}
         self._joins: list[Held] = []
 
@@ -158,18 +160,27 @@ class Waiting:
         return joins
 
     def excuse(self, before_ms: int) -> None:
-        """Answer what was kept since before then: a client's session goes on, whatever becomes of its request."""
+        """Answer what was kept since before then: a client's session goes on, whatever becomes of its request, as long
+        as its broker certainly keeps its seat; heartbeats behind that are told at once that it is no member (25).
+        """
         late = [held for held in self._joins if held.at_ms < before_ms]
         self._joins = [held for held in self._joins if held.at_ms >= before_ms]
-        for member_id in self.members():
-            late += self._take_impatient(member_id, before_ms)
         for held in late:
             self._ways.excuse(held)
+        for member_id in self.members():
+            self._answer(member_id, self._take_impatient(member_id, before_ms))
 
     def excuse_all(self, member_id: MemberId) -> None:
         """Answer what is kept of a member of which nothing will be known soon."""
-        for held in self._take_impatient(member_id, None):
-            self._ways.excuse(held)
+        self._answer(member_id, self._take_impatient(member_id, None))
+
+    def _answer(self, member_id: MemberId, late: list[Held]) -> None:
+        has_ended = self._sessions.may_have_ended(member_id)
+        for held in late:
+            if has_ended and isinstance(held.request, Heartbeat):
+                self._ways.deliver(held.ref, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
+            else:
+                self._ways.excuse(held)
 
     def forget(self, connection: int) -> None:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
@@ -181,8 +192,10 @@ class Waiting:
         """A farewell is not said twice: it waits for as long as it takes."""
         kept = self._of_members.get(member_id, [])
         late, left = list[Held](), list[Held]()
+        has_ended = self._sessions.may_have_ended(member_id)
         for one in kept:
-            is_late = not is_farewell(one.request) and (before_ms is None or one.at_ms < before_ms)
+            is_late = before_ms is None or one.at_ms < before_ms or (has_ended and isinstance(one.request, Heartbeat))
+            is_late = is_late and not is_farewell(one.request)
             (late if is_late else left).append(one)
         self._keep(member_id, left)
         return late

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of
+from bridge.coordinators.moving.sessions import Sessions
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sentence
 from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
@@ -99,7 +100,8 @@ class TakeOverMove:
         self._members = {one: member for one, member in members.items() if one not in self._left_out}
         self._has_ended = False
         self._vias: dict[MemberId, Via] = {}
-        self._waiting = Waiting(around.ways)
+        self._sessions = Sessions(around.now_ms, self._members)
+        self._waiting = Waiting(around.ways, self._sessions)
         self._events: deque[Event] = deque()
         self._is_stepping = False
         unsure = frozenset(self._members) if is_resumed else frozenset[MemberId]()
@@ -207,7 +209,10 @@ class TakeOverMove:
         return member.stage is Stage.ASKED or (member.stage is Stage.WAITING and member.may_be_switched)
 
     def _pass_on(self, member_id: MemberId, held: Held) -> None:
-        if self._is_held(member_id):
+        is_held = self._is_held(member_id)
+        if isinstance(held.request, Heartbeat):
+            self._sessions.beats(member_id, held.via, is_passed_on=not is_held)
+        if is_held:
             self._waiting.hold(member_id, held)
             return
         stage = self.state.members[member_id].stage
@@ -295,9 +300,13 @@ class TakeOverMove:
             self._happen(Answered(member_id, _NOT_YET))
             return
         request = replace(to_heartbeat(inquiry, None, catalog), member_id=self._seat_id(member_id))
+        asked_ms = self._around.now_ms()
 
         def heard(reply: GroupReply | None) -> None:
-            self._happen(Answered(member_id, self._to_answer(reply)))
+            answer = self._to_answer(reply)
+            if isinstance(answer, Granted):
+                self._sessions.answered(member_id, asked_ms)
+            self._happen(Answered(member_id, answer))
             if self.state.members[member_id].stage is Stage.WAITING:
                 # Nothing is on its way that could tell whose its requests are: they are to come again.
                 self._waiting.excuse_all(member_id)

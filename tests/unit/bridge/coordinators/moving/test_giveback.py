@@ -9,7 +9,7 @@ from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from tests.support.embedded_world import commit_request, leave_request
-from tests.support.moving_world import GENERATION, MovingWorld, classic_join, moving_world, ref_of
+from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.reseated_world import described
 from tests.support.upstream_world import granted, refused, unchanged
@@ -285,6 +285,19 @@ async def test_lost_answer_is_asked_for_by_the_next_connection(is_synced: bool, 
         assert world.progress().stage is MoveStage.DONE
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(beat) is ErrorCode.NONE
+
+
+async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certain(autojump_clock: MockClock) -> None:
+    """The broker says nothing and hangs up on nobody: behind a session it may have given the partitions to another."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        told = list[ErrorCode | None]()
+        for _ in range(3):
+            beat = world.beat("a")
+            await trio.sleep(SESSION_MS / 3_000 + 2)
+            told.append(world.code(beat))
+        assert told == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
 
 
 async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: MockClock) -> None:

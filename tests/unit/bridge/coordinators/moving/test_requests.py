@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of
+from bridge.coordinators.moving.sessions import Sessions
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.wire.codec.registry import Reply, Request
@@ -55,6 +56,9 @@ class Roads:
             {Road.UPSTREAM: self.upstream, Road.MAPPED: self.mapped},
             Roster(),
         )
+
+
+NO_SESSIONS = Sessions(lambda: 0, {})
 
 
 def held(request: Request, number: int = 0, at_ms: int = 0, connection: int = 1) -> Held:
@@ -129,7 +133,7 @@ def test_answer_of_the_broker_is_handed_on_and_a_lost_one_is_said() -> None:
 def test_late_requests_are_excused_each_in_its_way() -> None:
     """Those that came since are kept, and so is a farewell."""
     roads = Roads()
-    waiting = Waiting(roads.ways)
+    waiting = Waiting(roads.ways, NO_SESSIONS)
     leaving, young = held(leave_request("a"), 3, 10), held(BEAT, 4, 50)
     for one in (held(BEAT, 1, 10), held(SYNC, 2, 10), leaving, young):
         waiting.hold(A, one)
@@ -150,7 +154,7 @@ def test_late_requests_are_excused_each_in_its_way() -> None:
 
 def test_requests_of_a_lost_connection_are_forgotten_except_for_farewells() -> None:
     """Nobody waits for their answers."""
-    waiting = Waiting(Roads().ways)
+    waiting = Waiting(Roads().ways, NO_SESSIONS)
     leaving, other = held(leave_request("a"), 2), held(commit_request(5, "a"), 3, connection=2)
     for one in (held(BEAT, 1), leaving, other):
         waiting.hold(A, one)
@@ -165,7 +169,7 @@ def test_work_grows_with_what_a_member_asks_and_not_with_its_square() -> None:
     """Whoever knows its id may ask as often as a connection may have requests open."""
 
     def waiting(count: int) -> Callable[[], object]:
-        kept = Waiting(Roads().ways)
+        kept = Waiting(Roads().ways, NO_SESSIONS)
         for number in range(count):
             kept.hold(A, held(BEAT, number))
         return lambda: kept.excuse_all(A)

@@ -195,6 +195,23 @@ async def test_what_waits_too_long_is_answered_and_a_farewell_is_not(autojump_cl
         assert isinstance(world.reply(leaving), LeaveGroupReply)
 
 
+async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certain(autojump_clock: MockClock) -> None:
+    """The broker says nothing and hangs up on nobody: behind a session it may have given the partitions to another."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        told = list[ErrorCode | None]()
+        for _ in range(3):
+            beat = world.beat("a")
+            await trio.sleep(SESSION_MS / 3_000 + 2)
+            told.append(world.code(beat))
+        assert told == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
+        again = world.beat("a")
+        await trio.sleep(1)
+        assert world.code(again) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one(autojump_clock: MockClock) -> None:
     """Whether the broker has switched it is not known: until it is, none of its requests reaches the broker."""
     async with moving_world() as world:
