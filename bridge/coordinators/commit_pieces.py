@@ -12,9 +12,12 @@ from itertools import chain
 from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.session.contracts import BrokerAccess
+from bridge.wire.codec.registry import error_reply, group_ids
+from translators.dialects.classic import Heartbeat, LeaveGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, RequestRef, TopicId, TopicName
-from translators.dialects.messages import GroupReply
+from translators.dialects.ids import JOIN_EPOCH, GroupId, RequestRef, TopicId, TopicName
+from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import CommittedTopic, OffsetCommitReply, TopicCommit
 
 PIECE_PARTITIONS = 1_000
@@ -23,6 +26,20 @@ PIECE_PARTITIONS = 1_000
 LOG = logging.getLogger("epochbridge.coordinators")
 Begin = Callable[[RequestRef, BrokerAccess, Commit], None]
 Deliver = Callable[[RequestRef, GroupReply], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """What a client asked for behind a large commit of its own, and what lets it go on."""
+
+    ref: RequestRef
+    request: GroupRequest
+    go_on: Callable[[], None]
+
+    @property
+    def is_farewell(self) -> bool:
+        """Whether its member leaves; no other heartbeat comes here."""
+        return isinstance(self.request, (LeaveGroup, ConsumerGroupHeartbeat))
 
 
 @dataclass(slots=True)
@@ -49,7 +66,7 @@ class CommitPieces:
         """To be set before anything is submitted: whoever it is says through `deliver` what became of each."""
         self._deliver = deliver
         self._wake = wake
-        self._lines: dict[GroupId, deque[_Wanted]] = {}
+        self._lines: dict[GroupId, deque[_Wanted | _Behind]] = {}
         self._under_way: dict[RequestRef, GroupId] = {}
         """Large commits of which a piece was begun; each is the first of its line."""
         self._begun: RequestRef | None = None
@@ -68,6 +85,20 @@ class CommitPieces:
             self._go_on_with(request.group_id)
         line.append(_Wanted(ref, way, request, deque(pieces_of(request))))
 
+    def keeps(self, ref: RequestRef, request: GroupRequest, go_on: Callable[[], None]) -> bool:
+        """Whether a request, no commit, waits for `go_on` to be called: brokers carry out what comes by one connection
+        in its order, and a member that commits and leaves has committed. Heartbeats never wait: its session goes on.
+        """
+        is_beat = isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch >= JOIN_EPOCH
+        if not self._lines or is_beat or isinstance(request, Heartbeat):
+            return False
+        for group_id in group_ids(request):
+            line = self._lines.get(group_id, ())
+            if any(one.ref.connection == ref.connection for one in line):
+                self._lines[group_id].append(_Behind(ref, request, go_on))
+                return True
+        return False
+
     def deliver(self, ref: RequestRef, reply: GroupReply) -> None:
         """Take what became of a commit; of a large one this is a piece."""
         group_id = self._under_way.pop(ref, None)
@@ -78,6 +109,7 @@ class CommitPieces:
             return
         line = self._lines[group_id]
         wanted = line[0]
+        assert isinstance(wanted, _Wanted), "what is under way is the first of its line"
         if isinstance(reply, OffsetCommitReply):
             wanted.replies.append(reply)
         if not wanted.left:
@@ -91,10 +123,15 @@ class CommitPieces:
         if not self._ready:
             return
         group_id = self._ready.popleft()
-        if self._lines[group_id]:
-            self._begin_next(group_id, self._lines[group_id])
-        else:
+        line = self._lines[group_id]
+        if not line:
             del self._lines[group_id]
+        elif isinstance(first := line[0], _Behind):
+            line.popleft()
+            self._go_on_with(group_id)
+            self._let_go(first)
+        else:
+            self._begin_next(group_id, first, line)
         if self._ready:
             self._wake()
 
@@ -103,16 +140,27 @@ class CommitPieces:
         return group_id in self._lines
 
     def forget(self, connection: int) -> None:
-        """The connection is gone: what was not begun never will be."""
+        """The connection is gone: what was not begun never will be, but for a farewell, which is said once."""
         for group_id, line in self._lines.items():
             if not any(one.ref.connection == connection for one in line):
                 continue
             if line[0].ref.connection == connection and self._under_way.pop(line[0].ref, None) is not None:
                 self._go_on_with(group_id)
-            self._lines[group_id] = deque(one for one in line if one.ref.connection != connection)
+            self._lines[group_id] = deque(
+                one
+                for one in line
+                if one.ref.connection != connection or (isinstance(one, _Behind) and one.is_farewell)
+            )
 
-    def _begin_next(self, group_id: GroupId, line: deque[_Wanted]) -> None:
-        wanted = line[0]
+    def _let_go(self, behind: _Behind) -> None:
+        try:
+            behind.go_on()
+        except Exception:
+            told = "EB-GROUP-002: %r could not be carried out; please report this"
+            LOG.exception(told, behind.request, extra=request_fields(behind.request))
+            self._deliver(behind.ref, error_reply(behind.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+    def _begin_next(self, group_id: GroupId, wanted: _Wanted, line: deque[_Wanted | _Behind]) -> None:
         piece = wanted.left.popleft()
         if not wanted.left and not wanted.replies:
             # All of it: whatever comes behind needs not wait for the broker's word.

@@ -212,6 +212,11 @@ class EmbeddedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """Take a request; its answer comes through `deliver`, perhaps before this returns."""
         self.ledger.expect(ref, request)
+        is_commit = isinstance(request, (OffsetCommit, TxnOffsetCommit))
+        if is_commit or not self._pieces.keeps(ref, request, partial(self._take, ref, client, via, request)):
+            self._take(ref, client, via, request)
+
+    def _take(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         if isinstance(request, (OffsetCommit, TxnOffsetCommit)):
             closed = self._closed_to_commits(request)
         else:

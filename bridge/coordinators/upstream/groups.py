@@ -115,6 +115,11 @@ class UpstreamGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
         self.task.ledger.expect(ref, request)
+        is_commit = isinstance(request, (OffsetCommit, TxnOffsetCommit))
+        if is_commit or not self._pieces.keeps(ref, request, partial(self._take, ref, client, via, request)):
+            self._take(ref, client, via, request)
+
+    def _take(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         closed = self.task.ledger.closed
         if closed is not None:
             self.refuse(ref, client, request, closed)

@@ -354,6 +354,38 @@ async def test_member_commits_all_it_has_in_pieces(autojump_clock: MockClock) ->
         assert not world.groups.owner.shard.flights
 
 
+async def test_what_comes_behind_by_the_same_connection_waits_for_all_pieces(autojump_clock: MockClock) -> None:
+    """A member that commits all it has and leaves has committed, and who asks for its offsets reads them."""
+    count = 3 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        leaving = world.send(leave_request("a"))
+        assert await world.beat(generation) is NONE
+        assert leaving not in world.replies
+        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS] * 3
+        assert codes(await world.answer(ref, OffsetCommitReply)) == {NONE}
+        assert [one.error for one in (await world.answer(leaving, LeaveGroupReply)).members] == [NONE]
+
+
+async def test_farewell_behind_a_large_commit_is_said_though_its_connection_went(autojump_clock: MockClock) -> None:
+    """It is said once; what was not begun of the commit never is."""
+    count = 3 * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        await with_topic(world, count)
+        generation = await world.form()
+        world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        world.send(leave_request("a"))
+        world.groups.disconnected(world.via.connection)
+        world.via.answer(committed)
+        await trio.sleep(1)
+        assert not world.via.open
+        assert not world.groups.has_member(GROUP, MemberId("a"))
+
+
 async def test_member_that_leaves_in_between_commits_the_rest_no_more(autojump_clock: MockClock) -> None:
     """Every piece is judged when its turn comes."""
     count = 3 * PIECE_PARTITIONS
@@ -362,7 +394,8 @@ async def test_member_that_leaves_in_between_commits_the_rest_no_more(autojump_c
         generation = await world.form()
         ref = world.send(commit_of({TOPIC: count}, generation, "a"))
         await trio.sleep(LOOK_S)
-        await world.ask(leave_request("a"), LeaveGroupReply)
+        left = world.send(leave_request("a"), FakeVia(connection=2))
+        await world.answer(left, LeaveGroupReply)
         assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS]
         reply = await world.answer(ref, OffsetCommitReply)
         found = [item.error for topic in reply.topics for item in topic.partitions]
