@@ -480,7 +480,6 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
-            # By what was known before a cluster went away its members go on, however long that takes.
             self._shared.grants.sweep(now, forgets=self.cluster.is_reachable)
             self._shared.log.catch_up(now)
             self._shared.failures.log.catch_up(now)

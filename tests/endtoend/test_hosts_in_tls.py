@@ -19,7 +19,7 @@ from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.certificates import Authority
 from tests.support.two_brokers import FIRST, SECOND, two_brokers
 
-BOOTSTRAP, HOSTS = "0x7f.0.0.100", {FIRST: "0x7f.0.0.1", SECOND: "0x7f.0.0.2"}
+BOOTSTRAP, HOSTS = "0x7f.0.1.1", {FIRST: "0x7f.0.0.1", SECOND: "0x7f.0.0.2"}
 RECORDS = 20
 PATIENCE_S = 120.0
 PATIENCE_MS = int(PATIENCE_S * 1_000)
