@@ -14,6 +14,7 @@ WAITS = {"sleep", "wait", "receive", "written"}
 JOB = "a job: goes on until the bridge ends"
 UNBOUNDED = {
     "bridge/app/events.py: run": JOB,
+    "bridge/app/service_notices.py: announce": "a service manager that hangs hears READY=1 once it listens again",
     "bridge/app/plans.py: run": JOB,
     "bridge/app/reloading.py: run": JOB,
     "bridge/coordinators/catalog.py: watch": JOB,
