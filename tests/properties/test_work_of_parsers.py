@@ -35,7 +35,7 @@ from bridge.wire.fetch import read_fetch, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.list_offsets import LIST_OFFSETS_VERSION, read_end_offsets
-from bridge.wire.metadata import read_metadata
+from bridge.wire.metadata import read_metadata, read_topic_errors
 from bridge.wire.produce import expects_answer
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import (
@@ -44,6 +44,7 @@ from bridge.wire.sasl import (
     read_authenticate,
     read_handshake,
     read_lifetime_ms,
+    read_step,
     read_username,
 )
 from bridge.wire.scram import Proof, check_server, prove
@@ -71,6 +72,7 @@ BELOW = {
     "allow", "part_of", "fault_of_cut",  # by decode_request
     "read_uvarint", "read_compact_size", "read_int16_size", "read_int32_size",  # one value each
     "compile_reader", "compile_writer",  # of a schema, which is ours
+    "read_prefix",  # sixteen bytes, whatever comes behind
 }  # fmt: skip
 """Functions that have bytes in hand and are walked through by others."""
 
@@ -305,6 +307,10 @@ BY_HAND: dict[str, Make] = {
     "read_username, SCRAM": lambda n: partial(with_header, read_username, login(n, b"n,,n=" + b"=2C" * n + b",r=x")),
     "read_username, no name": lambda n: partial(with_header, read_username, login(n, b"n=" + b"n," * n)),
     "is_let_in": lambda n: partial(let_in, n),
+    "read_step": lambda n: partial(
+        read_step, response_frame(36, 2, 1, bytes(2) + b"\x01" + compact_size_bytes(n) + b"a" * n + bytes(8)), 2
+    ),
+    "read_topic_errors": lambda n: partial(read_topic_errors, 12, answer(3, 12, ("topics",), n)),
     "read_controller_time": lambda n: partial(read_controller_time, quorum(n, voters=False)),
     "read_controller_time, voters": lambda n: partial(read_controller_time, quorum(n, voters=True)),
     "read_broker_settings": lambda n: partial(read_broker_settings, broker_settings(n, synonyms=False)),

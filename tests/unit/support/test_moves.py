@@ -43,7 +43,7 @@ def test_every_road_is_gone_and_comes_back(version: str) -> None:
     for name, troupe in TROUPES.items():
         course = in_peace(name, version)
         roads = () if course is None else tuple(course.roads)
-        assert roads[1::2] == ("pass",) * (len(roads) // 2)
+        assert not roads or roads[-1] == "pass"
         assert ("upstream" in roads) == (version in UPSTREAM_VERSIONS)
         assert ("embedded" in roads) == (not troupe.speaks_consumer)
 

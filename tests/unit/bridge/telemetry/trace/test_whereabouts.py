@@ -66,6 +66,7 @@ def test_no_bridge_is_told() -> None:
 def test_bridge_that_wants_a_token_is_asked_with_it() -> None:
     """And told of without."""
     with answering(b'{"path":"/var/events"}', "Bearer a-token") as admin:
+        TOKEN.set("")  # commands of other tests, run in this thread, leave theirs
         with pytest.raises(NothingToShow, match=r"EB-TRACE-005.*401.*--admin-token-path"):
             find_folder(admin)
         reset = TOKEN.set("a-token")
