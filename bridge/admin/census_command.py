@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
+from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_census, parse
-from bridge.admin.command import admin_option, json_option, print_as_is, show_used
+from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 
 COLUMNS = (

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from contextvars import ContextVar
-from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+
+from bridge.admin.bridge_option import TOKEN
 
 TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 """How long an answer is waited for; an order may have to ask brokers first."""
@@ -15,31 +15,10 @@ SURVEY_TIMEOUT_S = 60.0
 PORT_MAX = 65_535
 OK, NOT_READY = 200, 503
 """Statuses whose answers are what was asked for."""
-TOKEN: ContextVar[str] = ContextVar("token of the admin API", default="")
-"""What the command was given to show; empty: nothing."""
 
 
 class NoAnswer(Exception):
     """There is no answer to show; the text has a code, what happened, the likely cause and the next step."""
-
-
-def bring_token(path: str) -> None:
-    """Ask with the token of a file from now on, in this command; raises NoAnswer where it can't be read."""
-    why: str | None = None
-    token = ""
-    try:
-        token = Path(path).read_text(encoding="ascii").strip() if path else ""
-    except (OSError, UnicodeDecodeError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else "it is no ASCII"
-    # What can't be in a header would be quoted by who refuses it: a key, where the wrong file was named.
-    if not token.isprintable() or " " in token:
-        why = "it holds more than one word"
-    if why is not None:
-        raise NoAnswer(
-            f"EB-ADMIN-019: the token for the admin API can't be read from {path}: {why}; name the file that "
-            "admin.token.path or admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
-        )
-    TOKEN.set(token)
 
 
 def ask_groups(admin: str) -> bytes:

@@ -1,49 +1,13 @@
 """The commands `groups` and `describe`: what a running bridge says of its groups, as tables or as JSON."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Mapping, Sequence
 
 import click
 
-from bridge.admin.client import NoAnswer, ask_group, ask_groups, ask_readiness, bring_token, parse
+from bridge.admin.bridge_option import admin_option
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, ask_readiness, parse
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, MEMBER_COLUMNS, NONE, group_lines, group_rows, member_rows
-
-ADMIN_DEFAULT = "http://127.0.0.1:9190"
-
-
-def _bring_token(_context: click.Context, _parameter: click.Parameter, path: str) -> None:
-    try:
-        bring_token(path)
-    except NoAnswer as problem:
-        raise click.ClickException(str(problem)) from None
-
-
-_address_option = click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge, as URL or HOST:PORT.",
-)
-token_option = click.option(
-    "--admin-token-path",
-    metavar="FILE",
-    default="",
-    expose_value=False,
-    callback=_bring_token,
-    envvar="EPOCHBRIDGE_ADMIN_TOKEN_FILE",
-    help="File that holds the token for it, where it is asked from elsewhere.",
-)
-Given = ParamSpec("Given")
-Outcome = TypeVar("Outcome")
-
-
-def admin_option(command: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
-    """Which bridge is asked, and with which token."""
-    return _address_option(token_option(command))
-
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as it came.")
 

@@ -7,8 +7,9 @@ from threading import Event
 
 import click
 
+from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, parse, withdraw
-from bridge.admin.command import admin_option, json_option, print_as_is, show_used
+from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.move_rows import MOVE_COLUMNS, MOVING_COLUMNS, goes_on, move_lines, move_rows, moving_rows
 from bridge.migration.route import ROADS_OF_RULES

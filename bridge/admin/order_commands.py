@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import click
 
+from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, give_order, parse
-from bridge.admin.command import admin_option, json_option, print_as_is, show_used
+from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import CONVERTED_COLUMNS, NOTHING, NOTICES, SEAT_COLUMNS, converted_rows, seat_rows
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_plan, ask_plans, give_order, parse, plan_path
-from bridge.admin.command import admin_option, json_option, print_as_is, show_used
+from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
 from bridge.admin.rows import NONE

@@ -9,8 +9,8 @@ from threading import Event
 
 import click
 
+from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_group, ask_groups, parse
-from bridge.admin.command import admin_option
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, NONE, group_lines, group_rows, partitions_text
 

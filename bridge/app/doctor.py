@@ -6,7 +6,8 @@ from functools import partial
 
 import trio
 
-from bridge.admin.client import NoAnswer, ask_doctor, bring_token, parse
+from bridge.admin.bridge_option import NoToken, bring_token
+from bridge.admin.client import NoAnswer, ask_doctor, parse
 from bridge.admin.doctor_page import examination_document
 from bridge.app.composition import AppError, fresh_member_id
 from bridge.app.examination import ClusterAccess, bridge_facts, examine_cluster
@@ -28,7 +29,7 @@ def ask_bridge(admin: str, token_path: str = "") -> Mapping[str, object]:
     try:
         bring_token(token_path)
         return parse(ask_doctor(admin), admin)
-    except NoAnswer as problem:
+    except (NoAnswer, NoToken) as problem:
         raise AppError(str(problem)) from None
 
 

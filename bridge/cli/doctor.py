@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bridge.admin.bridge_option import address_option, token_option
 from bridge.app.composition import AppError
 from bridge.app.doctor import ask_bridge, look_from_here
 from bridge.cli.serve import WrongConfiguration, with_code
@@ -14,7 +15,6 @@ from bridge.config.faults import ConfigError
 from bridge.config.sources import read_environment
 
 COLUMNS = ("SEVERITY", "CODE", "FINDING", "REMEDY")
-ADMIN_DEFAULT = "http://127.0.0.1:9190"
 STOPS = "stops"
 CONNECT_TIMEOUT_MS = 5_000
 Chosen = str | tuple[str, ...] | None
@@ -32,21 +32,8 @@ Findings = Sequence[Mapping[str, object]]
     help="Look from here, as a bridge with this configuration would.",
 )
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting for that; repeatable.")
-@click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge that is asked otherwise, as URL or HOST:PORT.",
-)
-@click.option(
-    "--admin-token-path",
-    metavar="FILE",
-    default="",
-    envvar="EPOCHBRIDGE_ADMIN_TOKEN_FILE",
-    help="File that holds the token for it, where it is asked from elsewhere.",
-)
+@address_option("Admin API of the bridge that is asked otherwise, as URL or HOST:PORT.")
+@token_option(is_brought=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin: str, **chosen: Chosen) -> None:

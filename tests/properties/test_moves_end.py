@@ -1,5 +1,8 @@
 """Moves end though nobody answers any more: whatever is said again is said again within a bound that has a name."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +17,11 @@ from tests.support.round_table import BOUND_MS, player
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicName, TopicPartition
-from translators.machine import Transitions
+from translators.machine import Step, Transitions
 
+State = TypeVar("State")
+Effect = TypeVar("Effect")
+Event = TypeVar("Event")
 AGAIN_MS = 250
 SCOUT_MS = 6_000
 WHY = Obstacle("EB-MOVE-000", "nobody answered", "see to it")
@@ -63,20 +69,21 @@ def test_every_member_can_be_given_up() -> None:
 # ---------------------------------------------------------------------- groups as a whole
 
 
-@given(heard=st.integers(0, len(ADOPTING)), started_ms=st.integers(0, 10**6))
-def test_adoption_ends_in_silence(heard: int, started_ms: int) -> None:
-    """The group is its broker's, or the bridge's: never between the two for longer than a farewell may take."""
-    taken, now_ms = adopt.begin(), started_ms
-    for event in ADOPTING[:heard]:
-        taken = adopt.step(taken.state, event, now_ms)
+def in_silence(
+    step: Callable[[State, Event, int], Step[State, Effect]],
+    taken: Step[State, Effect],
+    silence: Callable[[Effect], Event],
+    now_ms: int,
+) -> tuple[State, int]:
+    """Whoever is asked first says nothing, until nobody is asked any more; the state then, and how long it took."""
+    started_ms = now_ms
     while taken.effects:
         now_ms += AGAIN_MS
-        taken = adopt.step(taken.state, _silence_of_adoption(taken.effects[0]), now_ms)
-    assert isinstance(taken.state, rest.Kept)
-    assert now_ms - started_ms <= adopt.FAREWELL_MS + 4 * AGAIN_MS
+        taken = step(taken.state, silence(taken.effects[0]), now_ms)
+    return taken.state, now_ms - started_ms
 
 
-def _silence_of_adoption(effect: adopt.AdoptEffect) -> adopt.AdoptEvent:
+def _silence_at_rest(effect: rest.Gather | rest.Prove | rest.Compare) -> rest.Gathered | rest.Proved | rest.Compared:
     match effect:
         case rest.Gather():
             return rest.Gathered(WHY)
@@ -84,6 +91,23 @@ def _silence_of_adoption(effect: adopt.AdoptEffect) -> adopt.AdoptEvent:
             return rest.Proved(WHY)
         case rest.Compare():
             return rest.Compared(WHY)
+
+
+@given(heard=st.integers(0, len(ADOPTING)), started_ms=st.integers(0, 10**6))
+def test_adoption_ends_in_silence(heard: int, started_ms: int) -> None:
+    """The group is its broker's, or the bridge's: never between the two for longer than a farewell may take."""
+    taken = adopt.begin()
+    for event in ADOPTING[:heard]:
+        taken = adopt.step(taken.state, event, started_ms)
+    state, took_ms = in_silence(adopt.step, taken, _silence_of_adoption, started_ms)
+    assert isinstance(state, rest.Kept)
+    assert took_ms <= adopt.FAREWELL_MS + 4 * AGAIN_MS
+
+
+def _silence_of_adoption(effect: adopt.AdoptEffect) -> adopt.AdoptEvent:
+    match effect:
+        case rest.Gather() | rest.Prove() | rest.Compare():
+            return _silence_at_rest(effect)
         case adopt.TakeIn():
             return adopt.TakenIn(WHY)
         case adopt.LeaveSeats():
@@ -95,14 +119,12 @@ def _silence_of_adoption(effect: adopt.AdoptEffect) -> adopt.AdoptEvent:
 @given(heard=st.integers(0, len(RELEASING)), started_ms=st.integers(0, 10**6))
 def test_release_ends_in_silence(heard: int, started_ms: int) -> None:
     """The group is the bridge's, as the journal has it."""
-    taken, now_ms = release.begin(), started_ms
+    taken = release.begin()
     for event in RELEASING[:heard]:
-        taken = release.step(taken.state, event, now_ms)
-    while taken.effects:
-        now_ms += AGAIN_MS
-        taken = release.step(taken.state, _silence_of_release(taken.effects[0]), now_ms)
-    assert isinstance(taken.state, release.Kept)
-    assert now_ms - started_ms <= release.WITHDRAWAL_MS + 4 * AGAIN_MS
+        taken = release.step(taken.state, event, started_ms)
+    state, took_ms = in_silence(release.step, taken, _silence_of_release, started_ms)
+    assert isinstance(state, release.Kept)
+    assert took_ms <= release.WITHDRAWAL_MS + 4 * AGAIN_MS
 
 
 def _silence_of_release(effect: release.ReleaseEffect) -> release.ReleaseEvent:
@@ -122,26 +144,20 @@ def _silence_of_release(effect: release.ReleaseEffect) -> release.ReleaseEvent:
 @given(heard=st.integers(0, len(RESEATING)), started_ms=st.integers(0, 10**6), is_resumed=st.booleans())
 def test_reseat_ends_in_silence(heard: int, started_ms: int, is_resumed: bool) -> None:
     """Two thirds of a session for the scout, coming and going, and the members are at rest or called."""
-    taken, now_ms = (reseat.resume(started_ms) if is_resumed else reseat.begin()), started_ms
+    taken = reseat.resume(started_ms) if is_resumed else reseat.begin()
     for event in () if is_resumed else RESEATING[:heard]:
-        taken = reseat.step(taken.state, event, now_ms)
-    while taken.effects:
-        now_ms += AGAIN_MS
-        taken = reseat.step(taken.state, _silence_of_reseat(taken.effects[0]), now_ms)
-    assert isinstance(taken.state, rest.Kept | reseat.Called)
-    assert now_ms - started_ms <= SCOUT_MS + 4 * AGAIN_MS
+        taken = reseat.step(taken.state, event, started_ms)
+    state, took_ms = in_silence(reseat.step, taken, _silence_of_reseat, started_ms)
+    assert isinstance(state, rest.Kept | reseat.Called)
+    assert took_ms <= SCOUT_MS + 4 * AGAIN_MS
 
 
 def _silence_of_reseat(effect: reseat.ReseatEffect) -> reseat.ReseatEvent:
     match effect:
         case reseat.Look():
             return reseat.Looked(is_classic=False, obstacle=WHY)
-        case rest.Gather():
-            return rest.Gathered(WHY)
-        case rest.Prove():
-            return rest.Proved(WHY)
-        case rest.Compare():
-            return rest.Compared(WHY)
+        case rest.Gather() | rest.Prove() | rest.Compare():
+            return _silence_at_rest(effect)
         case reseat.SendScout() | reseat.CallScoutBack():
             return reseat.ScoutUnanswered(SCOUT_MS)
         case reseat.PlayRound():

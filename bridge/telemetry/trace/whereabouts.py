@@ -2,21 +2,17 @@
 
 import json
 from collections.abc import Callable
-from contextvars import ContextVar
 from http.client import HTTPException
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
 import click
 
+from bridge.admin.bridge_option import TOKEN, Given, Outcome, address_option, token_option
 from bridge.telemetry.trace.selection import NothingToShow
 
-ADMIN_DEFAULT = "http://127.0.0.1:9190"
 TIMEOUT_S = 10.0
 ANSWER_BYTES_MAX = 65_536
-TOKEN: ContextVar[str] = ContextVar("token of the admin API", default="")
-"""What the command was given to show; empty: nothing."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -51,24 +47,6 @@ def find_folder(admin: str) -> Path:
     )
 
 
-def _bring_token(_context: click.Context, _parameter: click.Parameter, path: str) -> None:
-    why: str | None = None
-    token = ""
-    try:
-        token = Path(path).read_text(encoding="ascii").strip() if path else ""
-    except (OSError, UnicodeDecodeError) as problem:
-        # A decoding error would quote the token.
-        why = problem.strerror if isinstance(problem, OSError) else "it is no ASCII"
-    if not token.isprintable() or " " in token:
-        why = "it holds more than one word"
-    if why is not None:
-        raise click.ClickException(
-            f"EB-TRACE-008: the token for the admin API can't be read from {path}: {why}; name the file that "
-            "admin.token.path or admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
-        )
-    TOKEN.set(token)
-
-
 _events_option = click.option(
     "--events",
     metavar="DIR",
@@ -76,27 +54,9 @@ _events_option = click.option(
     envvar="EPOCHBRIDGE_EVENTS_PATH",
     help="Folder of the event log; by default the one that the running bridge writes to.",
 )
-_address_option = click.option(
-    "--admin",
-    metavar="URL",
-    default=ADMIN_DEFAULT,
-    show_default=True,
-    envvar="EPOCHBRIDGE_ADMIN",
-    help="Admin API of the bridge, asked for its event log when --events is not given.",
-)
-_token_option = click.option(
-    "--admin-token-path",
-    metavar="FILE",
-    default="",
-    expose_value=False,
-    callback=_bring_token,
-    envvar="EPOCHBRIDGE_ADMIN_TOKEN_FILE",
-    help="File that holds the token for it, where it is asked from elsewhere.",
-)
-Given = ParamSpec("Given")
-Outcome = TypeVar("Outcome")
+_address_option = address_option("Admin API of the bridge, asked for its event log when --events is not given.")
 
 
 def log_options(command: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
     """Which event log is read, by folder or by the bridge that writes it, and with which token that is asked."""
-    return _events_option(_address_option(_token_option(command)))
+    return _events_option(_address_option(token_option()(command)))

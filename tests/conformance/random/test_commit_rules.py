@@ -7,9 +7,8 @@ import pytest
 from tests.conformance.random import commit_rules as rules
 from tests.conformance.random.plots import consumer, found, native, scene, seen, share
 from tests.conformance.random.sequences import Answered
-from tests.support.conformance.calls import commit, fetch
+from tests.support.conformance.calls import commit, committed_topics, fetch
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import TopicId
 
 Row = Mapping[str, Value]
 HALVES = (native("a", share(0, 1, 2)), native("b", share(3, 4, 5)))
@@ -21,12 +20,6 @@ def test_every_rule_has_its_own_test_here() -> None:
     names = {rule.applies.__name__ for rule in rules.COMMIT_RULES}
     tried = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert {name for name in names if not any(one.startswith(name) for one in tried)} == set()
-
-
-def committing(partition: int, version: int = 9) -> list[Value]:
-    """The topics of a commit for one partition."""
-    name: object = {"topic_id": TopicId(name="wire-six")} if version > 9 else {"name": "wire-six"}
-    return [{**name, "partitions": [{"partition": partition}]}]  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +38,7 @@ def test_another_owner(
     version: int, partition: int, groups: tuple[Row, Row], codes: tuple[str, str], forgiven: bool
 ) -> None:
     """The partition is another's on both sides, and not its own."""
-    call = commit("a", version, member_id="<a>", topics=committing(partition, version))
+    call = commit("a", version, member_id="<a>", topics=committed_topics(version, partitions=(partition,)))
     kafka, ours = ([seen(consumer=group)] for group in groups)
     one = found("answer.topics[0].partitions[0].error", *codes)
     assert rules.another_owner(scene([call], kafka, ours), one) is forgiven
@@ -77,7 +70,7 @@ def fetch_answer(asked: int, *offsets: int) -> Answered:
 )
 def test_not_committed(ours: str, read: tuple[tuple[int, ...], tuple[int, ...]], forgiven: bool) -> None:
     """What was refused, and nothing else."""
-    moves = [commit("a", 9, topics=committing(3)), fetch("x", 5)]
+    moves = [commit("a", 9, topics=committed_topics(partitions=(3,))), fetch("x", 5)]
     kafka = [seen(commit_answer(1, "NONE")), seen(fetch_answer(2, *read[0]))]
     our = [seen(commit_answer(1, ours)), seen(fetch_answer(2, *read[1]))]
     one = found("answer.topics[0].partitions[0].offset", 42, -1, asked=2, step=2)

@@ -102,12 +102,12 @@ def test_shown_to_old_eyes_not_when_kafka_knows_no_consumer_group() -> None:
         ("ILLEGAL_GENERATION", join("a"), ("a",), False),
     ],
 )
-def test_superseded(code: str, second: object, inside: tuple[str, ...], forgiven: bool) -> None:
+def test_superseded(code: str, second: Call, inside: tuple[str, ...], forgiven: bool) -> None:
     """Who asks the same again, or is out on both sides; and Kafka says nothing."""
     group = classic("PreparingRebalance", *inside)
     moves = [join("a", member_id="<a>"), second]
     ours = [seen(classic=group), seen(answered(1, code), classic=group)]
-    its = scene(moves, [seen(classic=group), seen(classic=group)], ours)  # type: ignore[arg-type]
+    its = scene(moves, [seen(classic=group), seen(classic=group)], ours)
     assert rules.superseded(its, found("answer.error", "(absent)", code, step=2)) is forgiven
 
 

@@ -1,6 +1,7 @@
 """Large commits are carried out in pieces, in order, and answered once."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -328,56 +329,68 @@ async def until_answered(world: World | UpstreamWorld, ref: RequestRef, via: Fak
     return asked
 
 
-async def with_topic(world: World, count: int) -> None:
-    """The cluster has a topic of so many partitions."""
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A member's commit whose first piece is at the broker."""
+
+    world: World
+    generation: int
+    ref: RequestRef
+
+    async def end(self) -> tuple[list[int], list[ErrorCode]]:
+        """How many partitions the broker was asked for at a time, and what its client is told of each."""
+        asked = await until_answered(self.world, self.ref, self.world.via)
+        reply = await self.world.answer(self.ref, OffsetCommitReply)
+        return asked, [item.error for topic in reply.topics for item in topic.partitions]
+
+
+async def formed(world: World, count: int) -> int:
+    """A member is in generation, and the cluster has a topic of so many partitions."""
     world.broker.topics = [Topic(TopicId(b"t" * 16), TOPIC, count)]
     await world.groups.look_at_topics()
+    return await world.form()
+
+
+@asynccontextmanager
+async def large_commit(pieces: int = 3) -> AsyncIterator[UnderWay]:
+    """A member commits so many pieces at once."""
+    count = pieces * PIECE_PARTITIONS
+    async with embedded_world() as world:
+        generation = await formed(world, count)
+        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
+        await trio.sleep(LOOK_S)
+        assert len(world.via.open) == 1
+        yield UnderWay(world, generation, ref)
 
 
 async def test_member_commits_all_it_has_in_pieces(autojump_clock: MockClock) -> None:
     """Its heartbeat is answered in between, and so is somebody else's commit."""
-    count = 3 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
-        assert len(world.via.open) == 1
-        assert await world.beat(generation) is NONE
+    async with large_commit() as commit:
+        world = commit.world
+        assert await world.beat(commit.generation) is NONE
         other = FakeVia(connection=2)
         beside = world.send(replace(commit_request(), group_id=GroupId("another")), other)
         other.answer(committed)
         assert beside in world.replies
-        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS] * 3
-        reply = await world.answer(ref, OffsetCommitReply)
-        assert (len(places(reply)), codes(reply)) == (count, {NONE})
+        assert await commit.end() == ([PIECE_PARTITIONS] * 3, [NONE] * 3 * PIECE_PARTITIONS)
         assert not world.groups.owner.shard.flights
 
 
 async def test_what_comes_behind_by_the_same_connection_waits_for_all_pieces(autojump_clock: MockClock) -> None:
     """A member that commits all it has and leaves has committed, and who asks for its offsets reads them."""
-    count = 3 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
+    async with large_commit() as commit:
+        world = commit.world
         leaving = world.send(leave_request("a"))
-        assert await world.beat(generation) is NONE
+        assert await world.beat(commit.generation) is NONE
         assert leaving not in world.replies
-        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS] * 3
-        assert codes(await world.answer(ref, OffsetCommitReply)) == {NONE}
+        assert await commit.end() == ([PIECE_PARTITIONS] * 3, [NONE] * 3 * PIECE_PARTITIONS)
         assert [one.error for one in (await world.answer(leaving, LeaveGroupReply)).members] == [NONE]
 
 
 async def test_farewell_behind_a_large_commit_is_said_though_its_connection_went(autojump_clock: MockClock) -> None:
     """It is said once; what was not begun of the commit never is."""
-    count = 3 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
+    async with large_commit() as commit:
+        world = commit.world
         world.send(leave_request("a"))
         world.groups.disconnected(world.via.connection)
         world.via.answer(committed)
@@ -388,45 +401,27 @@ async def test_farewell_behind_a_large_commit_is_said_though_its_connection_went
 
 async def test_member_that_leaves_in_between_commits_the_rest_no_more(autojump_clock: MockClock) -> None:
     """Every piece is judged when its turn comes."""
-    count = 3 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
-        left = world.send(leave_request("a"), FakeVia(connection=2))
-        await world.answer(left, LeaveGroupReply)
-        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS]
-        reply = await world.answer(ref, OffsetCommitReply)
-        found = [item.error for topic in reply.topics for item in topic.partitions]
-        assert found == [NONE] * PIECE_PARTITIONS + [UNKNOWN] * 2 * PIECE_PARTITIONS
+    async with large_commit() as commit:
+        left = commit.world.send(leave_request("a"), FakeVia(connection=2))
+        await commit.world.answer(left, LeaveGroupReply)
+        told = [NONE] * PIECE_PARTITIONS + [UNKNOWN] * 2 * PIECE_PARTITIONS
+        assert await commit.end() == ([PIECE_PARTITIONS], told)
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["nothing is served", "the broker has no say"])
 async def test_bridge_that_may_serve_no_more_commits_no_more_pieces(waits: bool, autojump_clock: MockClock) -> None:
     """What closes its groups closes them between two pieces, too."""
-    count = 3 * PIECE_PARTITIONS
     closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the test closed it")
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
-        world.groups.guard(lambda: None if waits else closed, lambda: closed if waits else None)
-        assert await until_answered(world, ref, world.via) == [PIECE_PARTITIONS]
-        reply = await world.answer(ref, OffsetCommitReply)
-        found = [item.error for topic in reply.topics for item in topic.partitions]
-        assert found == [NONE] * PIECE_PARTITIONS + [closed.code] * 2 * PIECE_PARTITIONS
+    async with large_commit() as commit:
+        commit.world.groups.guard(lambda: None if waits else closed, lambda: closed if waits else None)
+        told = [NONE] * PIECE_PARTITIONS + [closed.code] * 2 * PIECE_PARTITIONS
+        assert await commit.end() == ([PIECE_PARTITIONS], told)
 
 
 async def test_connection_that_ends_in_between_leaves_nothing_behind(autojump_clock: MockClock) -> None:
     """The piece on its way ends with the broker's word; the others are not begun."""
-    count = 3 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
+    async with large_commit() as commit:
+        world = commit.world
         world.groups.disconnected(world.via.connection)
         world.via.answer(committed)
         await trio.sleep(1)
@@ -437,16 +432,12 @@ async def test_connection_that_ends_in_between_leaves_nothing_behind(autojump_cl
 
 async def test_group_is_not_handed_over_between_two_pieces(autojump_clock: MockClock) -> None:
     """Whoever took it would refuse the rest, and members that are told so drop what they have."""
-    count = 2 * PIECE_PARTITIONS
-    async with embedded_world() as world:
-        await with_topic(world, count)
-        generation = await world.form()
-        ref = world.send(commit_of({TOPIC: count}, generation, "a"))
-        await trio.sleep(LOOK_S)
+    async with large_commit(2) as commit:
+        world = commit.world
         world.via.answer(committed)
         assert not world.groups.owner.shard.flights
         assert world.groups.read_handover(GROUP) == Restless("a large commit is on its way to the broker")
-        await until_answered(world, ref, world.via)
+        await commit.end()
         await trio.sleep(LOOK_S)
         assert isinstance(world.groups.read_handover(GROUP), Handover)
 
@@ -454,8 +445,7 @@ async def test_group_is_not_handed_over_between_two_pieces(autojump_clock: MockC
 async def most_in_a_turn(pieces: int) -> int:
     """How much is done at most before others have a turn, while so many pieces are carried out."""
     async with embedded_world() as world:
-        await with_topic(world, pieces * PIECE_PARTITIONS)
-        generation = await world.form()
+        generation = await formed(world, pieces * PIECE_PARTITIONS)
         commit = commit_of({TOPIC: pieces * PIECE_PARTITIONS}, generation, "a")
         with LongestWork() as work:
             ref = world.send(commit)

@@ -11,10 +11,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from bridge.admin.bridge_option import TOKEN
 from bridge.telemetry.report.command import report
 from bridge.telemetry.trace.command import trace
 from bridge.telemetry.trace.selection import NothingToShow
-from bridge.telemetry.trace.whereabouts import TOKEN, find_folder
+from bridge.telemetry.trace.whereabouts import find_folder
 
 
 @contextmanager
@@ -89,4 +90,4 @@ def test_commands_read_the_token_of_a_file(command: click.Command, tmp_path: Pat
         assert "EB-TRACE-001" in ran.output
         path.write_text("my secret", encoding="ascii")
         ran = CliRunner().invoke(command, [*words, "--admin-token-path", str(path)])
-    assert (ran.exit_code, "EB-TRACE-008" in ran.output, "secret" in ran.output) == (1, True, False)
+    assert (ran.exit_code, "EB-ADMIN-019" in ran.output, "secret" in ran.output) == (1, True, False)
