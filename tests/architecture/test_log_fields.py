@@ -61,8 +61,9 @@ def lines_without_fields(file: SourceFile) -> Iterator[str]:
         is_logged = isinstance(function, ast.Attribute) and function.attr in LEVELS and _is_log(function.value)
         is_line = isinstance(function, ast.Name) and function.id == "Line" and _is_message(node)
         has_fields = "extra" in keywords or "fields" in keywords or (is_line and len(node.args) >= FIELDS_OF_A_LINE)
-        is_about_somebody = node in given or NAMES_ONE.search(_words(file, node.args))
-        if (is_logged or is_line) and not has_fields and is_about_somebody:
+        if not (is_logged or is_line) or has_fields:
+            continue
+        if node in given or NAMES_ONE.search(_words(file, node.args)):
             yield f"{file.path}:{node.lineno}"
 
 

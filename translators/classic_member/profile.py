@@ -39,17 +39,25 @@ class Profile:
 def read_profile(request: JoinGroup, former_name: str = "") -> Profile | Refusal:
     """Read a JoinGroup; `former_name` is the protocol the member was answered before, kept while it still offers it.
 
+    Refused as in `read_subscription`.
+    """
+    read = read_subscription(request, former_name)
+    return read if isinstance(read, Refusal) else profile_of(request, *read)
+
+
+def read_subscription(request: JoinGroup, former_name: str = "") -> tuple[str, Subscription] | Refusal:
+    """The protocol that speaks for a client, and what it subscribes to: for whoever needs no more of its profile.
+
     Refused as in `check_protocols`, and with UNKNOWN_SERVER_ERROR if the subscription can't be read (K4.10).
     """
     chosen = _choose(request.protocols, former_name)
     if request.protocol_type != CONSUMER or chosen is None:
         return _inconsistent(request)
     try:
-        subscription = request.subscription(chosen)
+        return chosen.name, request.subscription(chosen)
     except MalformedBlob as malformed:
         reason = f"the subscription of protocol {quote(chosen.name)!r} can't be read: {quote(malformed)}"
         return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
-    return profile_of(request, chosen.name, subscription)
 
 
 def check_protocols(request: JoinGroup) -> Refusal | None:
@@ -90,9 +98,13 @@ def profile_of(request: JoinGroup | Offer, name: str, subscription: Subscription
 
 
 def _choose(protocols: tuple[Protocol, ...], former_name: str) -> Protocol | None:
-    known = [protocol for protocol in protocols if protocol.name in TRANSLATABLE]
-    former = [protocol for protocol in known if protocol.name == former_name]
-    return next(iter(former or known), None)
+    first: Protocol | None = None
+    for protocol in protocols:
+        if protocol.name in TRANSLATABLE:
+            if protocol.name == former_name:
+                return protocol
+            first = first or protocol
+    return first
 
 
 def _inconsistent(request: JoinGroup) -> Refusal:

@@ -14,7 +14,7 @@ from bridge.engine.commands import (
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.queries import group_type, has_members
 from bridge.engine.state import Shard, settings_of
-from translators.classic_member.profile import read_profile
+from translators.classic_member.profile import read_subscription
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import (
@@ -37,7 +37,7 @@ def takes_classic(shard: Shard, request: ClassicGroupRequest) -> bool:
     """
     if isinstance(request, JoinGroup) and not has_members(shard, request.group_id):
         begins_classic = settings_of(shard, request.group_id).group_begins_classic
-        return begins_classic or _was_promised(shard, request) or isinstance(read_profile(request), Refusal)
+        return begins_classic or _was_promised(shard, request) or isinstance(read_subscription(request), Refusal)
     return group_type(shard, request.group_id) is GroupType.CLASSIC
 
 

@@ -50,7 +50,7 @@ from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
-from translators.classic_member.profile import read_profile
+from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, Resource
@@ -364,10 +364,10 @@ class EmbeddedGroups:
             self.refuse(arrival.ref, arrival.client, request, refusal)
             return
         if isinstance(request, JoinGroup) and not takes_classic(self.owner.shard, request):
-            profile = read_profile(request)
-            if isinstance(profile, Refusal):
+            read = read_subscription(request)
+            if isinstance(read, Refusal):
                 # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
-                self.refusals.note(request.group_id, arrival.client.client_id, profile, self._clock.now_ms())
+                self.refusals.note(request.group_id, arrival.client.client_id, read, self._clock.now_ms())
         if isinstance(request, ConsumerGroupHeartbeat):
             self.task.queue(*self._patterns.resolve_new(request.subscribed_topic_regex))
         self.task.queue(arrival)

@@ -7,7 +7,7 @@ import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
 from bridge.ports import Broker, BrokerUnreachable
-from translators.classic_member.profile import Profile, read_profile
+from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
@@ -193,8 +193,8 @@ def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[Topic
     """The topics that a request subscribes to by name."""
     if isinstance(request, ConsumerGroupHeartbeat):
         return request.subscribed_topic_names or ()
-    profile = read_profile(request)
-    return profile.topics if isinstance(profile, Profile) else ()
+    read = read_subscription(request)
+    return () if isinstance(read, Refusal) else read[1].topics
 
 
 def is_join(request: object) -> bool:

@@ -28,13 +28,22 @@ from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
 from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
-from translators.classic_member.profile import Profile, read_profile
+from translators.classic_member.profile import read_profile, read_subscription
 from translators.classic_member.states import Limits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import ClassicSeat, TakenOver
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
+from translators.dialects.ids import (
+    JOIN_EPOCH,
+    ClientIdentity,
+    GroupId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    TopicName,
+    Via,
+)
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
 
@@ -268,8 +277,8 @@ class UpstreamGroups:
 
     def _join(self, arrival: Arrival, request: JoinGroup) -> None:
         """The broker names topics by id: a join waits until those of its subscription were seen."""
-        profile = read_profile(request)
-        names = profile.topics if isinstance(profile, Profile) else frozenset()
+        read = read_subscription(request)
+        names = frozenset[TopicName]() if isinstance(read, Refusal) else frozenset(read[1].topics)
         if self._catalog.knows(names):
             self._enter(arrival, request)
         elif self._nursery is None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.classic_members import TOPIC, A, join_request, parts, profile
-from translators.classic_member.profile import check_protocols, is_eager, read_profile
+from translators.classic_member.profile import check_protocols, is_eager, read_profile, read_subscription
 from translators.dialects.classic import Protocol
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode, Refusal
@@ -42,6 +42,15 @@ def test_former_protocol_is_kept_while_offered() -> None:
     assert not isinstance(kept, Refusal)
     assert not isinstance(changed, Refusal)
     assert (kept.protocol_name, changed.protocol_name) == ("range", "roundrobin")
+
+
+def test_subscription_alone_is_that_of_the_profile() -> None:
+    """Who needs no more is told the same, and refused for the same reason."""
+    asked = join_request("custom", "roundrobin", "range")
+    read = read_subscription(asked)
+    assert not isinstance(read, Refusal)
+    assert read == ("roundrobin", asked.subscription(asked.protocols[1]))
+    assert read_subscription(join_request("faust")) == read_profile(join_request("faust"))
 
 
 def test_missing_rebalance_timeout_is_the_session_timeout() -> None:
