@@ -40,11 +40,18 @@ Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
 
 
+_CUT_OFF = Refusal(
+    _NOT_ASKED,
+    "EB-GROUP-022: it can't be found out what the brokers have of that name: whose request had it looked up is "
+    "gone; the client tries again",
+)
+
+
 @dataclass(slots=True)
 class _Look:
-    """One question for a group, on which all of its requests wait."""
+    """One question for a group, on which all of its requests wait; without a word it is a refusal."""
 
-    refusal: Refusal | None = None
+    refusal: Refusal | None = _CUT_OFF
     done: trio.Event = field(default_factory=trio.Event)
 
 

@@ -32,19 +32,21 @@ Close = Callable[[CloseReason, str], None]
 
 
 class LoginProof:
-    """Of one connection, asked for before its first group request is answered here; `close` ends that.
+    """Of one connection, asked for before its first group request is answered here; `close` ends that, also where the
+    broker says nothing for `wait_max_ms`: it may be frozen, and its connection stays.
 
     A broker that authenticates refuses any request that is not SASL until somebody is in: it closes, and in the middle
     of a login it answers before that, with an error, which in Metadata is an answer without brokers. So an answer that
     names brokers is proof, as long as the connection lives on which it came.
     """
 
-    __slots__ = ("_broker", "_close", "_cluster", "_proven")
+    __slots__ = ("_broker", "_close", "_cluster", "_proven", "_wait_max_ms")
 
-    def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close) -> None:
+    def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close, wait_max_ms: int) -> None:
         self._cluster = cluster
         self._broker = broker
         self._close = close
+        self._wait_max_ms = wait_max_ms
         self._proven: Transport | None = None
 
     @property
@@ -54,13 +56,18 @@ class LoginProof:
 
     async def wait_for(self) -> None:
         """Ask the broker unless there is proof; without any the connection ends."""
-        while not self.is_given:
-            await self._ask()
+        with trio.move_on_after(self._wait_max_ms / 1000):
+            while not self.is_given:
+                if not await self._broker.open():
+                    break
+                await self._ask()
+        if not self.is_given:
+            detail = f"it did not say within {self._wait_max_ms / 1000:g} s whether the client has logged in"
+            is_there = self._broker.transport is not None
+            self._close(CloseReason.UPSTREAM_SILENT if is_there else CloseReason.UPSTREAM_UNREACHABLE, detail)
+            await trio.sleep_forever()
 
     async def _ask(self) -> None:
-        if not await self._broker.open():
-            self._close(CloseReason.UPSTREAM_UNREACHABLE, "it could not be asked whether the client has logged in")
-            await trio.sleep_forever()
         transport, heard = self._broker.transport, trio.Event()
 
         def take(frame: bytes | None) -> None:

@@ -87,7 +87,7 @@ class ClientRights:
     def __init__(
         self, shared: Shared, cluster: Cluster, client: ClientSide, broker: BrokerSide, questions: ClientQuestions
     ) -> None:
-        self.proof = LoginProof(cluster, broker, client.close)
+        self.proof = LoginProof(cluster, broker, client.close, client.session.limits.upstream_wait_max_ms)
         self._shared = shared
         self._cluster = cluster
         self._session = client.session

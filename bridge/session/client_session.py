@@ -357,6 +357,8 @@ class ClientSession:
     def _group_request(self, head: Head, offered: Offered, found: GroupRequest | None) -> Decision:
         if head.left:
             # Too large to be held: it asks for the settings of more than groups.
+            if self._router.serves(Road.EMBEDDED):
+                self._passing.passed_unread(head.header, self.identity)
             return Relayed(self._reserve_stream(head.header))
         if self._router.asks_for_clients:
             found = self._if_unclaimed(head, found)

@@ -40,6 +40,10 @@ class CloseReason(Enum):
         "EB-NET-012",
         "the broker could not be reached within connect.timeout.ms; check that it runs and its address",
     )
+    UPSTREAM_SILENT = (
+        "EB-NET-037",
+        "the broker took a question and did not answer; most likely it hangs or is overloaded, see its log",
+    )
     UPSTREAM_LOST = ("EB-NET-013", "the broker closed its connection; the client will connect again")
     UPSTREAM_CONFUSED = ("EB-NET-014", "the broker answered something that was not asked")
     ANSWER_TOO_LARGE = (

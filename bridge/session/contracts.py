@@ -149,6 +149,10 @@ class Passing(Protocol):
         """A classic client joins at the broker although a rule sends its group elsewhere: nobody can translate it."""
         ...
 
+    def passed_unread(self, header: RequestHeader, client: ClientIdentity) -> None:
+        """A request about settings goes to the broker that is too large to be looked at for groups of the bridge's."""
+        ...
+
     def overhear(
         self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:

@@ -26,6 +26,7 @@ from bridge.wire.codec.registry import (
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import RequestHeader
 from bridge.wire.heartbeat import read_heartbeat
+from bridge.wire.named_groups import groups_in_settings
 from translators.dialects.admin import ListGroups
 from translators.dialects.classic import JoinGroup
 from translators.dialects.configs import GROUP, ListConfigResources
@@ -206,7 +207,7 @@ class GroupRequests:
                 return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=road in AT_BROKER)
             return self._taken(road, self._decode(header, data), key)
         except TooManyElements as error:
-            if key in CONFIG_APIS:
+            if key in CONFIG_APIS and not self._names_ours(header, data):
                 # A cluster may have more topics than names are read, and one request ask for all of them.
                 return Passes(())
             return Misread(str(error), is_too_much=True)
@@ -313,6 +314,17 @@ class GroupRequests:
         road = self._router.road(group_id, member_id)
         is_at_broker = road is Road.UPSTREAM or road is Road.MAPPED
         return Road.PASS if is_at_broker and api_key not in OF_CLASSIC_MEMBERS else road
+
+    def _names_ours(self, header: RequestHeader, data: bytes | memoryview) -> bool:
+        """Whether a request about settings names a group whose settings are not the broker's."""
+        if header.api_key == ApiKey.LIST_CONFIG_RESOURCES:
+            return False
+        try:
+            named = groups_in_settings(header, data)
+        except MalformedFrame:
+            # The broker judges what else it may be.
+            return False
+        return any(self._road(header.api_key, group_id) is not Road.PASS for group_id in named)
 
     def _decode(self, header: RequestHeader, data: bytes | memoryview) -> Request:
         start = header.body_offset

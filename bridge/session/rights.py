@@ -58,8 +58,9 @@ NEEDS: Mapping[ApiKey, Need] = {
     ApiKey.TXN_OFFSET_COMMIT: Need(group=Operation.READ, topics=Operation.READ, judge=Judge.ASKED_BEFORE),
     ApiKey.OFFSET_FETCH: Need(group=Operation.DESCRIBE, topics=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
     ApiKey.OFFSET_DELETE: Need(group=Operation.DELETE, topics=Operation.READ, judge=Judge.ASKED_WITH),
+    # Of topics it names none where Kafka has the group: what its members say of them is bytes to brokers.
     ApiKey.DESCRIBE_GROUPS: Need(group=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: Need(group=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Need(group=Operation.DESCRIBE, topics=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
     ApiKey.LIST_GROUPS: Need(group=Operation.DESCRIBE, judge=Judge.ASKED_WITH),
     ApiKey.DELETE_GROUPS: Need(group=Operation.DELETE, judge=Judge.ASKED_WITH),
     ApiKey.DESCRIBE_CONFIGS: Need(group=Operation.DESCRIBE_CONFIGS, judge=Judge.ASKED_WITH),

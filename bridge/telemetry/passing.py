@@ -16,7 +16,7 @@ from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.observing import Guard
 from bridge.telemetry.schema.terms import Road
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.registry import Reply, decode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import read_fetch
@@ -39,6 +39,7 @@ class PassingLog:
         self.untranslated_joins: Counter[GroupId] = Counter()
         """Joins of members that nobody can translate, by group."""
         self._told: set[tuple[GroupId, str]] = set()
+        self._unread_told: set[tuple[str, str]] = set()
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
         """A request of a `pass` group is on its way to the broker."""
@@ -60,6 +61,19 @@ class PassingLog:
                 "nothing of it is translated, and a rule that sends the group to `pass` says the same",
                 *(quote(client.client_id), quote(group_id), reason),
                 extra=LogFields(group_id=group_id, client_id=client.client_id, road=PASSING),
+            )
+
+    def passed_unread(self, header: RequestHeader, client: ClientIdentity) -> None:
+        """A request about settings passes that may name groups of the bridge's: said once for each client and api."""
+        told = (client.client_id, api_name(header.api_key))
+        if told not in self._unread_told and len(self._unread_told) < GROUPS_MAX:
+            self._unread_told.add(told)
+            LOG.warning(
+                "EB-GROUP-026: a %s of %d bytes by client %r goes to the broker as it is, for it is larger than "
+                "wire.group-frame.bytes.max: what it says of embedded groups does not count here; ask for groups, and "
+                "alter them, in requests of their own",
+                *(told[1], header.frame_bytes, quote(client.client_id)),
+                extra=LogFields(client_id=client.client_id, client_host=client.client_host),
             )
 
     def overhear(

@@ -42,6 +42,26 @@ UNBOUNDED = {
 """Loops that end with the process, or that somebody else bounds."""
 
 
+AWAITED = {
+    "bridge/app/reloading.py: run": JOB,
+    "bridge/coordinators/embedded/join_checks.py: _ask_members": "`ask` bounds it",
+    "bridge/coordinators/embedded/joins.py: _wait": "the owner's next turn answers, or the bridge ends",
+    "bridge/coordinators/embedded/recommit.py: _reserve": "commits before it end, each by its own time limit",
+    "bridge/coordinators/ledger.py: run": JOB,
+    "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
+    "bridge/coordinators/owner_task.py: _own": JOB,
+    "bridge/coordinators/placement.py: place": "the look that is waited for is bounded",
+    "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",
+    "bridge/net/client_connection.py: _wait_for_more": "as long as the connection, which the sweep ends if it is idle",
+    "bridge/net/client_connection.py: wait_until": "the same",
+    "bridge/net/client_handshakes.py: _carry_through": "whoever takes a client in bounds its TLS",
+    "bridge/net/client_questions.py: _ask": "`wait_for` bounds it",
+    "bridge/net/cluster.py: next_look": "the cluster is asked for ever, each time with a time limit",
+    "bridge/net/shared.py: changed": "room comes back with the end of others' requests, which make progress or end",
+}
+"""Waits for something that somebody else does, once, that somebody else bounds, too."""
+
+
 def is_bound(node: ast.AST) -> bool:
     """Whether a block ends by itself after some time."""
     if not isinstance(node, ast.With):
@@ -54,6 +74,17 @@ def waits_in(loop: ast.While) -> bool:
     """Whether it waits for something in every round, or may."""
     awaited = (each.value for each in ast.walk(loop) if isinstance(each, ast.Await))
     return any(isinstance(each, ast.Call) and ast.unparse(each.func).rpartition(".")[2] in WAITS for each in awaited)
+
+
+def single_waits(node: ast.AST) -> Iterator[ast.Call]:
+    """Waits for an event below that are in no block that ends by itself."""
+    for child in ast.iter_child_nodes(node):
+        if is_bound(child) or isinstance(child, ast.AsyncFunctionDef):
+            continue
+        called = child.value if isinstance(child, ast.Await) else None
+        if isinstance(called, ast.Call) and ast.unparse(called.func).rpartition(".")[2] == "wait":
+            yield called
+        yield from single_waits(child)
 
 
 def unbounded(node: ast.AST) -> Iterator[ast.While]:
@@ -78,3 +109,15 @@ def test_waits_that_are_repeated_are_bounded_or_have_a_reason() -> None:
     found = {each for file in running_files() for each in repeats(file)}
     assert found - UNBOUNDED.keys() == set(), "bound it: `with trio.move_on_after(SOMETHING_S)`"
     assert UNBOUNDED.keys() - found == set(), "gone, or bounded by now: take it from the list"
+
+
+def test_waits_for_what_others_do_are_bounded_or_have_a_reason() -> None:
+    """A client's first group request waited for a frozen broker's word on its login as long as the client did."""
+    found = {
+        f"{file.path}: {function.name}"
+        for file in running_files()
+        for function in file.functions()
+        if isinstance(function, ast.AsyncFunctionDef) and any(single_waits(function))
+    }
+    assert found - AWAITED.keys() == set(), "bound it: `with trio.move_on_after(SOMETHING_S)`"
+    assert AWAITED.keys() - found == set(), "gone, or bounded by now: take it from the list"

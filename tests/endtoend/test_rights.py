@@ -50,10 +50,8 @@ ON_GROUPS: dict[str, Grants] = {
 ON_TOPIC: dict[str, Grants] = {"no-topic": (), "describes-topic": ((_DESCRIBE, _ALLOW),)}
 USERS = {**dict.fromkeys((*ON_GROUPS, "fickle"), WORD)}
 _COMMIT = "a commit that its group refuses is refused for all its topics alike, also for those that may not be read"
-_SHOWN = "a description tells the names of topics that whoever asks may not see"
 DELIBERATE: dict[tuple[str, str, ApiKey], str] = {
     **{(user, kind, ApiKey.OFFSET_COMMIT): _COMMIT for user in ON_TOPIC for kind in (LIVE, MODERN)},
-    ("no-topic", MODERN, ApiKey.CONSUMER_GROUP_DESCRIBE): _SHOWN,
 }
 """Cells in which the bridge answers otherwise, and why: user, group, API."""
 

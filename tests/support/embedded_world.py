@@ -60,10 +60,15 @@ from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
     FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    GroupOffsets,
     OffsetCommit,
     OffsetCommitReply,
     OffsetDelete,
     OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
     PartitionCommit,
     TopicCommit,
 )
@@ -163,8 +168,36 @@ def _about_rights(request: Request, version: int | None, operations: int) -> Rep
         told = operations if request.include_authorized_operations else NO_OPERATIONS
         allowed = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, authorized_operations=told)
         return DescribeGroupsReply(groups=tuple(replace(allowed, group_id=one) for one in request.group_ids))
-    is_asked = isinstance(request, OffsetDelete) and version is not None
-    return OffsetDeleteReply(error=ErrorCode.NONE) if is_asked else None
+    if version is None:
+        return None
+    if isinstance(request, OffsetFetch):
+        return OffsetFetchReply(groups=tuple(told_of_topics(group) for group in request.groups))
+    return deleted_nowhere(request) if isinstance(request, OffsetDelete) else None
+
+
+def told_of_topics(group: GroupOffsets, code: ErrorCode = ErrorCode.NONE) -> FetchedGroup:
+    """The broker's word on who asks about topics by fetching offsets of a group that never committed any."""
+    return FetchedGroup(
+        group_id=group.group_id,
+        topics=tuple(
+            FetchedTopic(name=one.name, partitions=(FetchedPartition(partition=0, offset=-1, error=code),))
+            for one in group.topics or ()
+        ),
+    )
+
+
+def deleted_nowhere(request: OffsetDelete) -> OffsetDeleteReply:
+    """The broker's word on who asks about topics by deleting offsets of partitions that are not there."""
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return OffsetDeleteReply(
+        error=ErrorCode.NONE,
+        topics=tuple(
+            CommittedTopic(
+                name=one.name, partitions=tuple(CommittedPartition(each, missing) for each in one.partitions)
+            )
+            for one in request.topics
+        ),
+    )
 
 
 @dataclass(slots=True)

@@ -51,6 +51,11 @@ class SeenGroups(PassingLog):
         self.listens = False
         self.answers: list[bytes] = []
         self.fetches: list[bytes] = []
+        self.not_looked_at: list[int] = []
+
+    def passed_unread(self, header: RequestHeader, client: ClientIdentity) -> None:
+        """Remember the api."""
+        self.not_looked_at.append(header.api_key)
 
     def overhear(
         self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None

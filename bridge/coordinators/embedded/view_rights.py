@@ -16,12 +16,24 @@ from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef, TopicName
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import CommittedTopic, OffsetDelete, OffsetDeleteReply, TopicOffsets
+from translators.dialects.offsets import (
+    CommittedTopic,
+    FetchedGroup,
+    GroupOffsets,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    TopicOffsets,
+)
 
 DescribedT = TypeVar("DescribedT", DescribedGroup, DescribedConsumerGroup)
 _DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+_UNDESCRIBED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 NO_PARTITION = 2**31 - 1
 OFFSET_DELETE_VERSION = 0
+OFFSET_FETCH_UNTIL = 7
+"""The last version that asks for one group; all of them name topics."""
 _NOT_HEARD = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -99,22 +111,78 @@ def ask_which_may_not_be_read(
     via: BrokerAccess,
     group_id: GroupId,
     topics: Sequence[TopicName],
-    take: Callable[[frozenset[TopicName]], None],
+    take: Callable[[frozenset[TopicName] | ErrorCode], None],
 ) -> None:
     """Ask the broker which of these topics the client may not READ, by deleting an offset of a partition that no topic
-    has.
+    has; a code where it does not say.
     """
     if not topics or via.highest_version(ApiKey.OFFSET_DELETE) is None:
-        take(frozenset())
+        take(frozenset() if not topics or is_known(via) else _NOT_HEARD)
         return
     asked = tuple(TopicOffsets(name=name, partitions=(NO_PARTITION,)) for name in topics)
 
     def hear(reply: GroupReply | None) -> None:
-        found = reply.topics if isinstance(reply, OffsetDeleteReply) else ()
-        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        take(frozenset(one.name for one in found if any(item.error is denied for item in one.partitions)))
+        take(_unread_in(reply, frozenset(topics)) if isinstance(reply, OffsetDeleteReply) else _NOT_HEARD)
 
     via.ask(ref, OffsetDelete(group_id=group_id, topics=asked), hear, OFFSET_DELETE_VERSION)
+
+
+def _unread_in(reply: OffsetDeleteReply, asked: frozenset[TopicName]) -> frozenset[TopicName] | ErrorCode:
+    if reply.error is ErrorCode.GROUP_ID_NOT_FOUND:
+        # The group never committed: of that the broker speaks before it says anything of topics.
+        return frozenset()
+    if reply.error is not ErrorCode.NONE:
+        return reply.error
+    if not asked <= {one.name for one in reply.topics}:
+        return _NOT_HEARD
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return frozenset(one.name for one in reply.topics if any(item.error is denied for item in one.partitions))
+
+
+def ask_who_may_see_assignments(
+    ref: RequestRef,
+    via: BrokerAccess,
+    groups: Mapping[GroupId, Sequence[TopicName]],
+    take: Callable[[Mapping[GroupId, ErrorCode]], None],
+) -> None:
+    """Ask the broker which of these groups have a topic that the client may not DESCRIBE, by fetching their offsets:
+    the code that refuses to show each, NONE where all may be seen.
+    """
+    asked = {group_id: tuple(topics) for group_id, topics in groups.items() if topics}
+    highest = via.highest_version(ApiKey.OFFSET_FETCH)
+    if not asked or highest is None:
+        take(dict.fromkeys(groups, ErrorCode.NONE if not asked or is_known(via) else _NOT_HEARD))
+        return
+    codes: dict[GroupId, ErrorCode] = {}
+
+    def hear(group_id: GroupId, reply: GroupReply | None) -> None:
+        found = reply.groups[0] if isinstance(reply, OffsetFetchReply) and reply.groups else None
+        codes[group_id] = _NOT_HEARD if found is None else _sight_in(found, frozenset(asked[group_id]))
+        if len(codes) == len(asked):
+            take({one: codes.get(one, ErrorCode.NONE) for one in groups})
+
+    for group_id, topics in asked.items():
+        wanted = tuple(TopicOffsets(name=name, partitions=(0,)) for name in topics)
+        question = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=wanted),))
+        via.ask(ref, question, partial(hear, group_id), min(highest, OFFSET_FETCH_UNTIL))
+
+
+def _sight_in(found: FetchedGroup, asked: frozenset[TopicName]) -> ErrorCode:
+    if found.error is not ErrorCode.NONE:
+        return found.error
+    if not asked <= {one.name for one in found.topics}:
+        return _NOT_HEARD
+    errors = {item.error for one in found.topics for item in one.partitions}
+    return _UNDESCRIBED if _UNDESCRIBED in errors else ErrorCode.NONE
+
+
+def assigned_topics(group: DescribedConsumerGroup) -> tuple[TopicName, ...]:
+    """The topics that members of a group have, or are to have: whoever may not DESCRIBE one is not shown the group."""
+    return tuple(
+        dict.fromkeys(
+            part.topic_name for member in group.members for part in (*member.assignment, *member.target_assignment)
+        )
+    )
 
 
 def is_known(via: BrokerAccess) -> bool:

@@ -11,6 +11,8 @@ from bridge.coordinators.embedded.view_rights import (
     ask_what_is_seen,
     ask_which_may_not_be_read,
     ask_who_may_delete,
+    ask_who_may_see_assignments,
+    assigned_topics,
     hidden,
     is_known,
 )
@@ -55,6 +57,8 @@ from translators.dialects.offsets import (
 )
 
 Answer = Callable[[GroupReply], None]
+_UNDESCRIBED = "The group has described topic(s) that the client is not authorized to describe."
+"""Kafka's own words."""
 WITNESSES_MAX = 100
 """So many of the groups that the broker lists are asked about, to learn whether the client may DESCRIBE the cluster."""
 VIEW_VERSION = 1
@@ -121,11 +125,13 @@ class GroupViews:
         knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
         lacks = not knows and is_known(via)
 
-        def show(group_id: GroupId, seen: Seen) -> DescribedGroup:
-            refusal = seen.refusal(group_id)
-            if refusal is not ErrorCode.NONE:
-                return DescribedGroup(error=refusal, group_id=group_id)
-            shown = self._view(group_id, request)
+        def show(group_id: GroupId, seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> DescribedGroup:
+            sight = sights[group_id]
+            is_hidden = sight is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            if sight is not ErrorCode.NONE and not is_hidden:
+                return DescribedGroup(error=sight, group_id=group_id)
+            # Kafka shows a group of KIP-848 members to nobody who asks like this.
+            shown = _missing(group_id, request) if is_hidden else views[group_id]
             return seen.with_operations(shown) if request.include_authorized_operations else shown
 
         def lost(group_id: GroupId) -> DescribedGroup:
@@ -134,16 +140,35 @@ class GroupViews:
                 return _missing(group_id, request)
             return DescribedGroup(error=ErrorCode.COORDINATOR_NOT_AVAILABLE, group_id=group_id)
 
-        def merge(seen: Seen, reply: GroupReply | None) -> None:
+        def merge(seen: Seen, sights: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
-            said = {group.group_id: group for group in found} | {group_id: show(group_id, seen) for group_id in ours}
+            said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
             answer(DescribeGroupsReply(groups=tuple(said.get(one) or lost(one) for one in request.group_ids)))
 
-        def go_on(seen: Seen) -> None:
+        def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
-                via.ask(ref, replace(request, group_ids=others), partial(merge, seen))
+                via.ask(ref, replace(request, group_ids=others), partial(merge, seen, sights))
             else:
-                merge(seen, None)
+                merge(seen, sights, None)
+
+        # What is shown is what was asked about, whatever becomes of the groups meanwhile.
+        views = {group_id: self._view(group_id, request) for group_id in ours}
+        self._ask_what_may_be_shown(ref, via, ours, go_on)
+
+    def _ask_what_may_be_shown(
+        self,
+        ref: RequestRef,
+        via: BrokerAccess,
+        ours: tuple[GroupId, ...],
+        take: Callable[[Seen, Mapping[GroupId, ErrorCode]], None],
+    ) -> None:
+        """Ask the broker of which groups the client may see all, and hand on the code that refuses to show each."""
+        topics = {group_id: assigned_topics(describe_consumer_group(self._shard, group_id)) for group_id in ours}
+
+        def go_on(seen: Seen) -> None:
+            refusals = {group_id: seen.refusal(group_id) for group_id in ours}
+            shown = {one: topics[one] for one in ours if refusals[one] is ErrorCode.NONE}
+            ask_who_may_see_assignments(ref, via, shown, lambda sights: take(seen, refusals | dict(sights)))
 
         ask_what_is_seen(ref, via, ours, go_on)
 
@@ -164,26 +189,28 @@ class GroupViews:
         lacks = not knows and is_known(via)
         missing = ErrorCode.GROUP_ID_NOT_FOUND if lacks else ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-        def show(group_id: GroupId, seen: Seen) -> DescribedConsumerGroup:
-            refusal = seen.refusal(group_id)
-            if refusal is not ErrorCode.NONE:
-                return DescribedConsumerGroup(error=refusal, group_id=group_id)
-            shown = describe_consumer_group(self._shard, group_id)
+        def show(group_id: GroupId, seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> DescribedConsumerGroup:
+            sight = sights[group_id]
+            if sight is not ErrorCode.NONE:
+                why = _UNDESCRIBED if sight is ErrorCode.TOPIC_AUTHORIZATION_FAILED else None
+                return DescribedConsumerGroup(error=sight, group_id=group_id, error_message=why)
+            shown = views[group_id]
             return seen.with_operations(shown) if request.include_authorized_operations else shown
 
-        def merge(seen: Seen, reply: GroupReply | None) -> None:
+        def merge(seen: Seen, sights: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
-            said = {group.group_id: group for group in found} | {group_id: show(group_id, seen) for group_id in ours}
+            said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
             groups = (said.get(one) or DescribedConsumerGroup(error=missing, group_id=one) for one in request.group_ids)
             answer(ConsumerGroupDescribeReply(tuple(groups)))
 
-        def go_on(seen: Seen) -> None:
+        def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
-                via.ask(ref, replace(request, group_ids=others), partial(merge, seen))
+                via.ask(ref, replace(request, group_ids=others), partial(merge, seen, sights))
             else:
-                merge(seen, None)
+                merge(seen, sights, None)
 
-        ask_what_is_seen(ref, via, ours, go_on)
+        views = {group_id: describe_consumer_group(self._shard, group_id) for group_id in ours}
+        self._ask_what_may_be_shown(ref, via, ours, go_on)
 
     def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:
@@ -323,8 +350,10 @@ class GroupViews:
                 reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog))
             answer(merge_delete(request, reply, hidden(name_missing(refused, self._catalog), unread)))
 
-        def go_on(unread: frozenset[TopicName]) -> None:
-            if allowed.topics or not self._is_ours(request.group_id):
+        def go_on(unread: frozenset[TopicName] | ErrorCode) -> None:
+            if isinstance(unread, ErrorCode):
+                answer(OffsetDeleteReply(error=unread))
+            elif allowed.topics or not self._is_ours(request.group_id):
                 via.ask(ref, allowed, partial(merge, unread))
             else:
                 merge(unread, OffsetDeleteReply(error=ErrorCode.NONE))

@@ -19,6 +19,7 @@ class RosterWatch:
         self.awaits_fetch = passing.awaits_fetch
         self.fetched = passing.fetched
         self.untranslated = passing.untranslated
+        self.passed_unread = passing.passed_unread
 
     def overhear(
         self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None

@@ -18,7 +18,7 @@ from tests.support.owned_group import GROUP
 from tests.support.reseated_world import described
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import MemberId
 
 NOBODY = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Empty")
@@ -147,6 +147,29 @@ async def test_group_that_can_not_be_looked_up_is_refused_until_it_can(autojump_
     site.broker.is_down, site.broker.delay_s = False, 60
     slow = Site(broker=site.broker)
     assert await slow.places.place(GROUP) is not None
+
+
+async def test_look_that_ends_with_its_client_finds_nothing(autojump_clock: MockClock) -> None:
+    """Whoever waited for it took that for a word of the broker, and the group for one that goes by its rule."""
+    site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=1.0))
+    told = list[Refusal | None]()
+
+    async def wait_too() -> None:
+        told.append(await site.places.place(GROUP))
+
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope() as first:
+            nursery.start_soon(wait_too)
+            nursery.start_soon(_hang_up_after, 0.5, first)
+            await site.places.place(GROUP)
+    assert [refusal and refusal.code for refusal in told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert not site.places.is_known(GROUP)
+    assert await site.place() is Road.PASS
+
+
+async def _hang_up_after(seconds: float, scope: trio.CancelScope) -> None:
+    await trio.sleep(seconds)
+    scope.cancel()
 
 
 async def test_group_that_the_bridge_may_not_see_goes_by_its_rule(autojump_clock: MockClock) -> None:

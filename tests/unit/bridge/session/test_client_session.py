@@ -269,6 +269,16 @@ def test_fetch_is_shown_while_somebody_waits_for_it() -> None:
     assert passing.fetches == [frame]
 
 
+def test_settings_that_are_too_large_to_be_looked_at_pass_with_a_word() -> None:
+    """Where the bridge has groups: what such a request says of them would be lost without one."""
+    frame = request(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, 1, bytes(RULES.limits.group_frame_bytes_max))
+    for rules, told in ((RULES, [ApiKey.INCREMENTAL_ALTER_CONFIGS]), (replace(RULES, router=Router([])), [])):
+        passing = SeenGroups()
+        one = ClientSession(rules, 1, "10.0.0.9", passing)
+        assert isinstance(decide(one, frame[:200]), Relayed)
+        assert passing.not_looked_at == told
+
+
 @pytest.mark.parametrize("api_key", [ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT])
 def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_name(api_key: ApiKey) -> None:
     """One name is one group: Kafka refuses the second kind, and the broker knows nothing of our groups."""

@@ -79,8 +79,9 @@ def test_batches_are_cut_by_road() -> None:
 
 
 def test_settings_of_groups_are_cut_by_road_and_all_others_are_the_brokers() -> None:
-    """A request for nothing of an embedded group goes as it came, whatever it names, and so does one that is too much
-    or older than settings of groups.
+    """A request for nothing of an embedded group goes as it came, whatever it names, also if it is too much, and one
+    that is older than settings of groups; what is too much and names such a group is refused, for the broker would take
+    it and nothing would change.
     """
     reader = GroupRequests(ROUTER, elements_max=9)
     topic, theirs, ours = Resource(2, OURS), Resource(GROUP, THEIRS), Resource(GROUP, OURS)
@@ -94,7 +95,13 @@ def test_settings_of_groups_are_cut_by_road_and_all_others_are_the_brokers() -> 
         Road.PASS: DescribeConfigs(resources=(AskedResource(topic),)),
     }
     many = DescribeConfigs(resources=(AskedResource(ours),) * 10)
-    assert reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, many)) == Passes(())
+    found = reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, many))
+    assert isinstance(found, Misread)
+    assert found.is_too_much
+    others = DescribeConfigs(resources=(AskedResource(topic), AskedResource(theirs)) * 5)
+    assert reader.read(*framed(ApiKey.DESCRIBE_CONFIGS, 4, others)) == Passes(())
+    kinds = framed(ApiKey.LIST_CONFIG_RESOURCES, 1, ListConfigResources(types=(2,) * 10))
+    assert reader.read(*kinds) == Passes(())
     header, frame = framed(ApiKey.DESCRIBE_CONFIGS, 1, both)
     assert reader.read(header._replace(api_version=0), frame) == Passes(())
     altering = IncrementalAlterConfigs(resources=(ResourceAlterations(ours, ()),))

@@ -1,5 +1,6 @@
 """Who asks about an embedded group is told what its broker would tell, and nothing is forgotten before that agrees."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -7,7 +8,7 @@ from trio.testing import MockClock
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import World, embedded_world, leave_request, native_join
+from tests.support.embedded_world import World, embedded_world, leave_request, native_join, told_of_topics
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import (
     DeletedGroup,
@@ -31,6 +32,7 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
+    FetchedGroup,
     GroupOffsets,
     OffsetDelete,
     OffsetDeleteReply,
@@ -41,6 +43,7 @@ from translators.dialects.offsets import (
 
 NONE, DENIED, LOST = ErrorCode.NONE, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.COORDINATOR_NOT_AVAILABLE
 UNREAD = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 THEIRS = GroupId("theirs")
 
 
@@ -168,6 +171,68 @@ async def test_offsets_are_deleted_by_who_may(autojump_clock: MockClock) -> None
             world.via.answer(partial(say, said))
             (topic,) = (await world.answer(ref, OffsetDeleteReply)).topics
             assert topic.partitions == (CommittedPartition(0, told),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (None, LOST),
+        (OffsetDeleteReply(error=ErrorCode.NOT_COORDINATOR), ErrorCode.NOT_COORDINATOR),
+        (OffsetDeleteReply(error=NONE), LOST),
+    ],
+)
+async def test_no_word_on_who_may_read_a_topic_is_no_yes(
+    reply: Reply | None, told: ErrorCode, autojump_clock: MockClock
+) -> None:
+    """An answer that is lost, that of a broker that does not judge, and one without the topic: it is asked again."""
+    async with embedded_world() as world:
+        await world.form()
+        world.via.operations = None
+        ref = world.send(OffsetDelete(group_id=GROUP, topics=(TopicOffsets(name=TOPIC, partitions=(0,)),)))
+        world.via.answer(lambda _: OffsetDeleteReply(error=NONE))
+        world.via.answer(lambda _: reply)
+        assert await world.answer(ref, OffsetDeleteReply) == OffsetDeleteReply(error=told)
+        assert not world.via.open
+
+
+SAYS_TOPIC = partial(told_of_topics, code=NONE)
+
+
+@pytest.mark.parametrize(
+    ("say_topics", "told", "state"),
+    [
+        (SAYS_TOPIC, NONE, "Stable"),
+        (partial(told_of_topics, code=UNREAD), UNREAD, "Dead"),
+        (lambda group: FetchedGroup(group_id=group.group_id, topics=(), error=LOADING), LOADING, ""),
+        (lambda group: FetchedGroup(group_id=group.group_id, topics=()), LOST, ""),
+        (None, LOST, ""),
+    ],
+)
+async def test_who_may_not_describe_a_topic_is_not_shown_who_has_it(
+    say_topics: Callable[[GroupOffsets], FetchedGroup] | None, told: ErrorCode, state: str, autojump_clock: MockClock
+) -> None:
+    """By either API, as Kafka has it; and nobody is while the broker does not say whether it may."""
+
+    def say_sight(asked: Request) -> Reply | None:
+        assert isinstance(asked, OffsetFetch)
+        (group,) = asked.groups
+        assert (group.group_id, group.topics) == (GROUP, (TopicOffsets(name=TOPIC, partitions=(0,)),))
+        return None if say_topics is None else OffsetFetchReply(groups=(say_topics(group),))
+
+    async with embedded_world() as world:
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        world.via.operations = None
+        ref = world.send(ConsumerGroupDescribe((GROUP,)))
+        world.via.answer(lambda asked: described(asked, NONE))
+        world.via.answer(say_sight)
+        (group,) = (await world.answer(ref, ConsumerGroupDescribeReply)).groups
+        assert (group.error, bool(group.members)) == (told, told is NONE)
+        ref = world.send(DescribeGroups(group_ids=(GROUP,)))
+        world.via.answer(lambda asked: described(asked, NONE))
+        world.via.answer(say_sight)
+        (shown,) = (await world.answer(ref, DescribeGroupsReply)).groups
+        assert (shown.error, shown.group_state) == (NONE if told is UNREAD else told, state)
+        assert bool(shown.members) is (told is NONE)
 
 
 async def test_who_may_not_describe_a_group_hears_nothing_of_its_members(autojump_clock: MockClock) -> None:

@@ -8,7 +8,14 @@ from trio.testing import MockClock
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import World, embedded_world, join_request, leave_request, native_join
+from tests.support.embedded_world import (
+    World,
+    embedded_world,
+    join_request,
+    leave_request,
+    native_join,
+    told_of_topics,
+)
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.scripted_broker import ALL_OPERATIONS
 from translators.dialects.admin import (
@@ -136,6 +143,12 @@ async def test_consumer_group_that_the_broker_says_nothing_of(
         assert reply.groups[1].members[0].member_type == 1
 
 
+def say_topics_seen(asked: Request) -> Reply:
+    """The broker's word that whoever asks may describe all topics."""
+    assert isinstance(asked, OffsetFetch)
+    return OffsetFetchReply(groups=tuple(told_of_topics(group) for group in asked.groups))
+
+
 @pytest.mark.parametrize(
     ("ask", "heard"),
     [(DescribeGroups, DescribeGroupsReply), (ConsumerGroupDescribe, ConsumerGroupDescribeReply)],
@@ -153,6 +166,7 @@ async def test_who_asks_what_it_may_do_with_our_group_is_told_what_the_broker_sa
         shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
         asked = world.via.answer(lambda _: DescribeGroupsReply(groups=(shown,)))
         assert asked == DescribeGroups(group_ids=(GROUP,), include_authorized_operations=True)
+        world.via.answer(say_topics_seen)
         (group,) = (await world.answer(ref, heard)).groups
         assert (group.error, group.authorized_operations, len(group.members)) == (NONE, 3400, 1)
 
@@ -168,6 +182,7 @@ async def test_operations_stay_open_where_the_group_is_not_shown_or_the_broker_d
         hidden = world.send(replace(request, errors_when_missing=True))
         shown = DescribedGroup(error=NONE, group_id=GROUP, group_state="Dead", authorized_operations=3400)
         world.via.answer(lambda _: DescribeGroupsReply(groups=(shown,)))
+        world.via.answer(say_topics_seen)
         unsaid = world.send(request)
         world.via.answer(lambda _: None)
         groups = [(await world.answer(ref, DescribeGroupsReply)).groups[0] for ref in (hidden, unsaid)]

@@ -1,16 +1,33 @@
 """No group request of a client that has not logged in is answered where the cluster wants a login."""
 
+from dataclasses import dataclass
+
+import trio
 import trio.testing
 
 from bridge.net.cluster_memory import Entrance
 from bridge.session.close_reasons import CloseReason
+from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
+from bridge.wire.frames import RequestHeader
 from tests.support.front import Front, front_of
 from tests.support.scripted_broker import MECHANISMS, ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
+
+
+@dataclass(slots=True)
+class FrozenBroker(ScriptedBroker):
+    """Takes questions about the cluster and says nothing, once it is frozen."""
+
+    is_frozen: bool = False
+
+    async def answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+        """As a scripted broker does, as long as it is well."""
+        if not self.is_frozen or header.api_key != ApiKey.METADATA:
+            await ScriptedBroker.answer(self, stream, header)
 
 
 def beat(correlation_id: int) -> bytes:
@@ -66,6 +83,19 @@ async def test_answer_with_an_error_proves_nothing() -> None:
         await client.send(beat(1))
         assert await client.is_closed()
         assert (front.groups.submitted, front.closed(CloseReason.NOT_AUTHENTICATED)) == ([], 1)
+
+
+async def test_broker_that_says_nothing_is_waited_for_as_long_as_one_that_is_away() -> None:
+    """It is frozen, and its connection stays: so did the client's, until the client gave up."""
+    broker = FrozenBroker()
+    async with front_of(broker, Limits(upstream_wait_max_ms=200)) as front:
+        await close_to_strangers(front, broker)
+        broker.hangs_up_at, broker.is_frozen = None, True
+        client = await front.dial()
+        await client.send(beat(1))
+        with trio.fail_after(60):
+            assert await client.is_closed()
+        assert (front.groups.submitted, front.closed(CloseReason.UPSTREAM_SILENT)) == ([], 1)
 
 
 async def test_client_that_is_in_proves_it_once() -> None:

@@ -33,6 +33,16 @@ def test_groups_beyond_the_limit_are_counted_together(monkeypatch: pytest.Monkey
     assert log.requests == {GroupId("a"): {ApiKey.HEARTBEAT: 2}, OTHERS: {ApiKey.HEARTBEAT: 2}}
 
 
+def test_settings_that_are_not_looked_at_are_told_once_for_each_client(caplog: pytest.LogCaptureFixture) -> None:
+    """Its client is told by the broker that all is done."""
+    log = PassingLog()
+    for _ in range(2):
+        log.passed_unread(header(ApiKey.INCREMENTAL_ALTER_CONFIGS), CLIENT)
+    (told,) = (line for line in caplog.messages if "EB-GROUP-026" in line)
+    assert "IncrementalAlterConfigs" in told
+    assert CLIENT.client_id in told
+
+
 def test_who_can_not_be_translated_is_said_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     """Workers of Connect come back at every rebalance of theirs."""
     log = PassingLog()
