@@ -5,7 +5,7 @@ from bridge.engine.model import MemberState, Phase
 from bridge.engine.state import ClassicGroup, Group, Shard
 from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberRef, TopicName
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 """The states of a consumer group (K2.60)."""
@@ -75,6 +75,13 @@ def group_state(group: Group) -> str:
         return ASSIGNING
     settled = group.stable_at.get(group.assignment_epoch, 0)
     return STABLE if settled == len(group.members) else RECONCILING
+
+
+def subscribed_names(state: Shard, group_id: GroupId, member_id: MemberId) -> frozenset[TopicName]:
+    """The topics that a member of a consumer group subscribes to by name; none if there is no such member."""
+    group = state.groups.get(group_id)
+    member = None if group is None else group.members.get(member_id)
+    return frozenset() if member is None else member.subscription.names
 
 
 def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] | None:

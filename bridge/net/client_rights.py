@@ -5,6 +5,7 @@ The first request for a group waits for the answer; when that is old, it is aske
 
 import logging
 from collections.abc import Callable, Hashable
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ from bridge.wire.errors import MalformedFrame
 from bridge.wire.metadata import NAMED_SINCE, NAMED_UNTIL, named_topics_request, read_topic_errors
 from bridge.wire.proxy_protocol import LOCAL_HEADER
 from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
 
@@ -154,8 +156,8 @@ class ClientRights:
 
     def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
         if found.reads is None:
-            seen = self._shared.grants.seen(self._holder(request.group_id))
-            return request if self._cluster.is_open and goes_on_unheard(request, seen) else _NOT_KNOWN
+            goes_on = self._cluster.is_open and goes_on_unheard(request, self._seen(request))
+            return request if goes_on else _NOT_KNOWN
         if not found.reads:
             return ErrorCode.GROUP_AUTHORIZATION_FAILED
         unseen = names & found.unseen
@@ -165,6 +167,15 @@ class ClientRights:
             self._tell_unseen(request, unseen)
             return without_topics(request, unseen)
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def _seen(self, request: Guarded) -> AbstractSet[TopicName]:
+        """The topics that its sender was found to see, in this life of the bridge or, as its member, in one before: a
+        Java client says its whole subscription again once its connection was lost, and is given nothing by that.
+        """
+        seen: AbstractSet[TopicName] = self._shared.grants.seen(self._holder(request.group_id))
+        if isinstance(request, ConsumerGroupHeartbeat):
+            seen |= self._shared.rules.known_groups.subscribed(request.group_id, request.member_id)
+        return seen
 
     def _tell_unseen(self, request: JoinGroup, unseen: frozenset[TopicName]) -> None:
         client = self._session.identity

@@ -4,6 +4,7 @@ It must not know slots, brokers or who answers.
 """
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
@@ -32,7 +33,7 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.configs import GROUP, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId
+from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId, TopicName
 from translators.dialects.offsets import OffsetFetch
 
 MAY_ASK = frozenset(
@@ -157,6 +158,8 @@ class KnownGroups:
     """Whether the bridge's own coordinator has members of that group."""
     holds: Callable[[GroupId], bool] = lambda _: False
     """Whether the bridge's own coordinator has a group of that name, with members or without."""
+    subscribed: Callable[[GroupId, MemberId], AbstractSet[TopicName]] = lambda _group_id, _member_id: frozenset()
+    """The topics by name that the bridge's own coordinator has such a member subscribed to."""
 
 
 NOTHING_KNOWN = KnownGroups()

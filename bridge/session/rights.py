@@ -4,6 +4,7 @@ The broker decides: it knows who the client is and what that one was granted. It
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum, auto
 
@@ -103,7 +104,7 @@ def guarded_in(road: Road, request: Request) -> Guarded | None:
     return None
 
 
-def goes_on_unheard(request: Guarded, seen: frozenset[TopicName]) -> bool:
+def goes_on_unheard(request: Guarded, seen: AbstractSet[TopicName]) -> bool:
     """Whether a request is carried out where no broker of an open cluster can be reached to judge it.
 
     Who beats was let in before, and hears nothing but that it is a member still; a beat that names topics besides those

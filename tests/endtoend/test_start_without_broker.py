@@ -1,11 +1,9 @@
 """The bridge is started while its broker is down: members that its journal knows go on at once."""
 
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,9 +14,10 @@ from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
 from bridge.wire.codec.record import Fields, Record
 from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
-from tests.support.bridge_process import QUICK_SETTINGS, ROOT
+from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.restarted_bridge import RestartedBridge
 from tests.support.scripted_broker import LOOPBACK, free_port
+from tests.support.topic_broker import PARTITIONS, TOPIC, topic_broker
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -34,7 +33,6 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName
 
 CLASSIC, NATIVE = GroupId("classic"), GroupId("native")
-TOPIC = TopicName("t")
 ID = MemberId("native-member-id-000000")
 AT_ONCE_S = 2.0
 """Much less than the ten seconds that a request waits for a broker, and enough for a machine that is busy."""
@@ -110,17 +108,6 @@ def beat_natively(client: Client, epoch: int, topics: tuple[TopicName, ...] | No
     return client.ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 0, request, ConsumerGroupHeartbeatReply)
 
 
-@contextmanager
-def broker(port: int) -> Iterator[None]:
-    """A broker that has one topic and no group."""
-    command = [sys.executable, "-m", "tests.benchmarks.topic_server", f"{LOOPBACK}:{port}", TOPIC, "4"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield
-        process.kill()
-
-
 @pytest.fixture
 def bridge(tmp_path: Path) -> Iterator[tuple[RestartedBridge, int]]:
     """A bridge that is not started yet, and where its broker shall be."""
@@ -139,7 +126,7 @@ def find_its_way(place: str) -> str:
     with closing(Client(place)) as client:
         metadata = client.look_up(ApiKey.METADATA, 4, {"topics": None, "allow_auto_topic_creation": False})
         assert [(each.text("name"), len(each.records("partitions"))) for each in metadata.records("topics")] == [
-            (TOPIC, 4)
+            (TOPIC, PARTITIONS)
         ]
         of_a_transaction = client.look_up(ApiKey.FIND_COORDINATOR, 2, {"key": CLASSIC, "key_type": 1})
         assert of_a_transaction.number("error_code") == ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -151,7 +138,7 @@ def find_its_way(place: str) -> str:
 def test_members_go_on_from_the_journal_alone(bridge: tuple[RestartedBridge, int]) -> None:
     """Heartbeats of both protocols are answered 0 at once, at the broker's own listener too; joins get 15."""
     restarted, port = bridge
-    with broker(port):
+    with topic_broker(port):
         restarted.start()
         with closing(Client(restarted.bootstrap)) as client:
             member_id = join(client, NO_MEMBER_ID).member_id
@@ -181,7 +168,7 @@ def test_members_go_on_from_the_journal_alone(bridge: tuple[RestartedBridge, int
             assert beat_natively(client, native.member_epoch, (TOPIC,)).error is ErrorCode.NONE
             assert join(client, member_id).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert time.monotonic() - begin < AT_ONCE_S
-    with broker(port), closing(Client(restarted.bootstrap)) as client:
+    with topic_broker(port), closing(Client(restarted.bootstrap)) as client:
         deadline = time.monotonic() + 30
         while (answer := join(client, member_id)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
             assert time.monotonic() < deadline

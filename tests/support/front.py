@@ -14,13 +14,14 @@ from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Access, AccessOnUse, NoAccess
 from bridge.session.counters import Counters
+from bridge.session.group_requests import KnownGroups
 from bridge.session.limits import Limits
 from bridge.wire.codec.registry import Request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef, Via
+from translators.dialects.ids import ClientIdentity, RequestRef, TopicName, Via
 
 EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
 
@@ -35,6 +36,8 @@ class RecordedGroups:
     access: Access = field(default_factory=lambda: lambda _: NoAccess())
     beats: list[Heartbeat | ConsumerGroupHeartbeat] | None = None
     """Heartbeats that were known again; None: none may be answered without being submitted."""
+    subscribed: frozenset[TopicName] = frozenset()
+    """What every member is subscribed to."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Remember a request."""
@@ -93,7 +96,12 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
     front_groups.access = reply_routes.access
     by_road = {Road.EMBEDDED: front_groups}
     services = Services(
-        router=Router(settings.rules), groups=by_road, passing=passing, reply_routes=reply_routes, counters=counters
+        router=Router(settings.rules),
+        groups=by_road,
+        passing=passing,
+        reply_routes=reply_routes,
+        counters=counters,
+        known_groups=KnownGroups(subscribed=lambda _group_id, _member_id: front_groups.subscribed),
     )
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, services)

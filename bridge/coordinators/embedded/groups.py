@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,7 +46,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted
-from bridge.engine.queries import group_type, has_members
+from bridge.engine.queries import group_type, has_members, subscribed_names
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
@@ -56,7 +57,7 @@ from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, Leave
 from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, Resource
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, Via
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicName, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
 
@@ -146,6 +147,10 @@ class EmbeddedGroups:
     def holds(self, group_id: GroupId) -> bool:
         """Whether there is a group of that name here, with members or without."""
         return group_type(self.owner.shard, group_id) is not None
+
+    def subscribed(self, group_id: GroupId, member_id: MemberId) -> AbstractSet[TopicName]:
+        """The topics by name that a member of a consumer group is subscribed to; none of whom nobody knows."""
+        return subscribed_names(self.owner.shard, group_id, member_id)
 
     def lives(self, group_id: GroupId) -> bool:
         """Whether a group of that name has members here."""

@@ -11,6 +11,7 @@ from bridge.engine.queries import (
     has_news,
     judge_offset_deletion,
     next_deadline,
+    subscribed_names,
     subscribed_topics,
 )
 from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
@@ -84,6 +85,16 @@ def test_subscribed_topics_include_those_matched() -> None:
     bench.ask(replace(join_request("b"), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
     assert subscribed_topics(bench.state, GROUP) == frozenset({FOO, BAR})
     assert subscribed_topics(bench.state, GroupId("other")) is None
+
+
+def test_names_are_those_of_one_member() -> None:
+    """None for whom nobody knows, nor of what a pattern matches."""
+    bench = Bench()
+    bench.join("a")
+    bench.ask(replace(join_request("b"), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
+    names = [subscribed_names(bench.state, GROUP, MemberId(member)) for member in ("a", "b", "c")]
+    assert names == [frozenset({FOO}), frozenset(), frozenset()]
+    assert subscribed_names(bench.state, GroupId("other"), MemberId("a")) == frozenset()
 
 
 def test_group_type_is_the_door_between_the_kinds() -> None:

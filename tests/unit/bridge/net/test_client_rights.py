@@ -329,6 +329,24 @@ async def test_member_of_an_open_cluster_that_is_away_subscribes_to_nothing_new(
         assert len(front.groups.submitted) == 2
 
 
+async def test_member_says_again_what_its_coordinator_knows_from_an_earlier_life() -> None:
+    """The bridge was started anew while the cluster is away, and Java says all that it subscribes to again."""
+    broker = JudgingBroker()
+    async with front_of(broker) as front:
+        front.groups.subscribed = frozenset({SEEN})
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 0))
+        assert await client.ids(1) == [0]
+        front.proxy.cluster.is_reachable = False
+        await client.send(native(1, 3, SEEN, UNSEEN))
+        assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        await client.send(native(2, 3, SEEN))
+        await settle()
+        (_, asked, _, _) = front.groups.submitted[0]
+        assert isinstance(asked, ConsumerGroupHeartbeat)
+        assert (len(front.groups.submitted), asked.subscribed_topic_names) == (1, (SEEN,))
+
+
 async def test_join_is_told_at_once_that_a_cluster_is_away() -> None:
     """It waited for the broker as long as one may, and the heartbeats behind it on its connection with it."""
     broker = JudgingBroker()

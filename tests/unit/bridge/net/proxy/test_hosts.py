@@ -41,8 +41,9 @@ class World:
     client: ssl.SSLContext
 
     async def dial(self, host: str) -> RawClient:
-        """A client that asks for this host."""
-        return await dial_tls(self.front.proxy.bootstrap.port, self.client, host)
+        """A client that asks for this host; closed at the end."""
+        self.front.clients.append(await dial_tls(self.front.proxy.bootstrap.port, self.client, host))
+        return self.front.clients[-1]
 
 
 @pytest.fixture
