@@ -5,12 +5,11 @@ It must not know requests, nor where certificates come from.
 
 import socket
 import ssl
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import trio
 
+from bridge.net.client_hello import NO_NAME, HelloReader, names_unraised
 from bridge.net.tls_faults import explain_client
 from bridge.net.tls_transport import NamedSocket, TlsTransport
 from bridge.session.close_reasons import CloseReason
@@ -34,6 +33,7 @@ class Handshakes:
 
     def __init__(self, context: ssl.SSLContext, limits: Limits, names: HostNames | None = None) -> None:
         self._names = names
+        self._hellos = None if names is None else HelloReader()
         self.use(context)
         self.under_way = 0
         self._limits = limits
@@ -67,8 +67,11 @@ class Handshakes:
                 return Rejected(CloseReason.PROXY_HEADER, "")
             if first and first != TLS_RECORD:
                 return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first.hex()}")
+            host = NO_NAME if self._hellos is None else await self._hellos.peek(client)
             # What has gone by now is told here, too.
             tls = self._context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
+            if isinstance(tls, NamedSocket):
+                tls.asked_host = host
         except (OSError, ValueError) as error:
             return explain_client(error)
         is_served = False
@@ -91,7 +94,7 @@ class Handshakes:
                 # Whoever holds a turn lets the others be served before its step.
                 await trio.lowlevel.checkpoint()
                 try:
-                    with _names_unraised():
+                    with names_unraised():
                         tls.do_handshake()
                 except ssl.SSLWantReadError:
                     wait = trio.lowlevel.wait_readable
@@ -103,13 +106,15 @@ class Handshakes:
 
     # -------- hosts
 
-    def _hear_host(self, client: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> int | None:
-        """Called by OpenSSL in the middle of a handshake; gives the alert that ends it, None to go on."""
+    def _hear_host(self, client: ssl.SSLObject | ssl.SSLSocket, _: str | None, __: ssl.SSLContext) -> int | None:
+        """Called by OpenSSL in the middle of a handshake; gives the alert that ends it, None to go on.
+
+        The host that it tells is that of the session, where an older one is taken up again.
+        """
         assert self._names is not None, "who hears hosts has some"
         assert isinstance(client, NamedSocket), "as `use` has it"
-        client.asked_host = name
         try:
-            self._names.broker_id(name)
+            self._names.broker_id(client.asked_host)
         except UnknownHost:
             return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None
@@ -125,22 +130,6 @@ class Handshakes:
 
 _REFUSED_HERE = "CALLBACK_FAILED"
 """OpenSSL's word for a callback that gave an alert."""
-
-
-@contextmanager
-def _names_unraised() -> Iterator[None]:
-    """A host that is no ASCII is refused by Python's ssl itself, which would print a traceback for each of them."""
-    before = sys.unraisablehook
-
-    def tell(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not isinstance(unraisable.exc_value, UnicodeDecodeError):
-            before(unraisable)
-
-    sys.unraisablehook = tell
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before
 
 
 async def _first_byte(client: socket.socket) -> bytes:

@@ -9,11 +9,9 @@ from contextlib import suppress
 
 import trio
 
+from bridge.net.client_hello import NO_NAME
 from bridge.net.tls_faults import tell_ending
 from bridge.net.transport import PeerGone, SocketTransport
-
-NO_NAME = "a name that is no ASCII"
-"""What stands for a host that could not be read, or has not been yet."""
 
 
 class NamedSocket(ssl.SSLSocket):

@@ -33,6 +33,7 @@ UNBOUNDED = {
     "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",
     "bridge/net/client_connection.py: wait_until": "the same",
     "bridge/net/client_handshakes.py: _carry_through": "whoever takes a client in bounds its TLS",
+    "bridge/net/client_hello.py: peek": "the same",
     "bridge/net/listener.py: accept_from": JOB,
     "bridge/net/proxy.py: keep_refreshing": JOB,
     "bridge/net/proxy.py: sweep": JOB,

@@ -88,6 +88,51 @@ async def test_host_leads_to_its_broker_also_one_that_came_later(authority: Auth
         await trio.aclose_forcefully(client.stream)
 
 
+async def test_session_that_is_taken_up_again_does_not_lead_to_the_broker_of_its_first_host(
+    authority: Authority,
+) -> None:
+    """In TLS 1.2 it has a host of its own, and OpenSSL tells that one."""
+    context = authority.context
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    question = request(ApiKey.FETCH, 11, 4)
+
+    def come(port: int, host: str, session: ssl.SSLSession | None) -> tuple[ssl.SSLSession | None, bool | None]:
+        sock = socket.create_connection((LOOPBACK, port), PATIENCE_S)
+        with context.wrap_socket(sock, server_hostname=host, session=session) as client:
+            client.sendall(question)
+            assert client.recv(1)
+            return client.session, client.session_reused
+
+    async with world_of(authority) as world:
+        proxy, session = world.front.proxy, None
+        proxy.cluster.learn((Endpoint(22, LOOPBACK, world.brokers[1].port),))
+        for host, counts in ((f"b1.{DOMAIN}", (1, 0)), (f"b22.{DOMAIN}", (1, 1)), (f"b1.{DOMAIN}", (2, 1))):
+            before = session
+            session, is_reused = await trio.to_thread.run_sync(come, proxy.bootstrap.port, host, before)
+            assert (is_reused, before is not None) in {(True, True), (False, False)}
+            assert tuple(len(broker.requests) for broker in world.brokers) == counts
+
+
+async def test_session_does_not_let_a_client_in_by_a_host_of_nobody(authority: Authority) -> None:
+    """The host of its first handshake is known, the one that it asks for now is not."""
+    context = authority.context
+    context.maximum_version, context.check_hostname = ssl.TLSVersion.TLSv1_2, False
+
+    def come(port: int, host: str, session: ssl.SSLSession | None) -> ssl.SSLSession | None:
+        sock = socket.create_connection((LOOPBACK, port), PATIENCE_S)
+        with context.wrap_socket(sock, server_hostname=host, session=session) as client:
+            client.sendall(ASK_METADATA)
+            assert client.recv(1)
+            return client.session
+
+    async with world_of(authority) as world:
+        port = world.front.proxy.bootstrap.port
+        session = await trio.to_thread.run_sync(come, port, f"b1.{DOMAIN}", None)
+        with pytest.raises(ssl.SSLError, match="UNRECOGNIZED_NAME"):
+            await trio.to_thread.run_sync(come, port, f"c1.{DOMAIN}", session)
+        await ends_with(world, CloseReason.UNKNOWN_HOST)
+
+
 async def test_port_that_clients_are_told_may_be_a_load_balancers(authority: Authority) -> None:
     """It is in the pattern then."""
     async with world_of(authority, replace(PATTERN, port=443)) as world:
