@@ -4,13 +4,16 @@ It must not know prose: it only replaces what stands between a page's markers.
 """
 
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
 
-from bridge.cli.main import cli
+from bridge.cli.main import ENTRY_POINTS, cli
 from bridge.config.configuration import allowed
 from bridge.config.fields import Key, Origin
 from bridge.config.keys import KEYS
@@ -25,7 +28,8 @@ from deploy.table_pages import table_pages
 from translators.classic_member.states import TRANSITIONS, Absent
 from translators.machine import Transitions
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 MOVES = DOCS / "explanation" / "moves"
 BEGIN = "<!-- generated: {name} -->"
 END = "<!-- end of generated: {name} -->"
@@ -53,13 +57,23 @@ def configuration_table() -> str:
     return "\n".join(["### The bridge's own", "", *_table(ours), "", "### Kafka's own names", "", *_table(kafkas)])
 
 
+def declared_commands() -> dict[str, EntryPoint]:
+    """The commands that this tree declares, by name."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    return {name: EntryPoint(name, value, ENTRY_POINTS) for name, value in declared[ENTRY_POINTS].items()}
+
+
 def command_pages() -> str:
-    """Every command's help, as the command line prints it."""
-    context = click.Context(cli, info_name="epochbridge")
-    names = sorted(cli.list_commands(context))
-    pages = [_page(["epochbridge"], cli)]
+    """Every command's help, as the command line prints it where this tree is installed: an environment that was
+    installed from an older one knows fewer.
+    """
+    whole = copy(cli)
+    whole.registered = declared_commands()
+    context = click.Context(whole, info_name="epochbridge")
+    names = sorted(whole.list_commands(context))
+    pages = [_page(["epochbridge"], whole)]
     for name in names:
-        command = cli.get_command(context, name)
+        command = whole.get_command(context, name)
         if command is not None:
             pages.append(_page(["epochbridge", name], command))
         if isinstance(command, click.Group):

@@ -59,9 +59,16 @@ OWN: Mapping[str, OwnCommand] = {
 class Commands(click.Group):
     """Loads a command when it is asked for, so that one is not slowed down by the libraries of another."""
 
+    registered: Mapping[str, EntryPoint] | None = None
+    """The commands of other rooms, for who knows them better than what is installed; None: those that are."""
+
+    @property
+    def _points(self) -> Mapping[str, EntryPoint]:
+        return _registered() if self.registered is None else self.registered
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Our own and the registered ones."""
-        return sorted({*OWN, *_registered()})
+        return sorted({*OWN, *self._points})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, or one that says what is missing for it."""
@@ -69,12 +76,12 @@ class Commands(click.Group):
         if own is not None:
             command: click.Command = getattr(load_module(own.module), own.attribute)
             return command
-        registered = _registered().get(cmd_name)
+        registered = self._points.get(cmd_name)
         return None if registered is None else _load(registered)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading the rooms that our own ones call."""
-        others = {name: _load(point).get_short_help_str(limit=100) for name, point in _registered().items()}
+        others = {name: _load(point).get_short_help_str(limit=100) for name, point in self._points.items()}
         lines = {**others, **{name: own.short_help for name, own in OWN.items()}}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(lines.items()))
