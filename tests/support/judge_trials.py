@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bridge.analytics.compare.judging import Rules, Verdict, judge
-from bridge.analytics.compare.pairing import Pair
+from bridge.canary.judging import Rules, Verdict, judge
+from bridge.canary.pairing import Pair
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "canary-judge.md"
 MARKS = ("<!-- trials -->", "<!-- end of trials -->")
@@ -85,7 +85,7 @@ def play(trial: Trial, runs: int, seed: int) -> dict[Verdict, float]:
     return {verdict: count / runs for verdict, count in counts.items()}
 
 
-def _rebalance(trial: Trial, at: int, random: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _rebalance(trial: Trial, at: int, random: np.random.Generator) -> tuple[float, ...]:
     """How long each member waits: normal scores with a part in common, turned into the distribution wanted."""
     shared, own = random.normal(), random.normal(size=trial.members)
     scores = np.sqrt(trial.correlation) * shared + np.sqrt(1 - trial.correlation) * own
@@ -96,7 +96,7 @@ def _rebalance(trial: Trial, at: int, random: np.random.Generator) -> np.ndarray
         waits = np.where(draws < trial.long_share, waits * 30, waits)
     if trial.idle:
         waits = np.where(random.random(trial.members) < trial.idle, 0.0, waits)
-    return np.asarray(waits, dtype=np.float64)
+    return tuple(float(wait) for wait in waits)
 
 
 def _pareto(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

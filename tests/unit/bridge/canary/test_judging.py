@@ -8,19 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bridge.analytics.compare.judging import (
-    TAIL_WARM_UP,
-    Rules,
-    Verdict,
-    bet,
-    bet_on_signs,
-    judge,
-    mean_difference,
-    tail_differences,
-    win_rate,
-    win_share,
-)
-from bridge.analytics.compare.pairing import Pair
+from bridge.canary.judging import Rules, Verdict, judge, mean_difference
+from bridge.canary.pairing import Pair
+from bridge.canary.scoring import Scored, score
 from tests.support.judge_trials import ALIKE, DIFFERENT, Trial, play
 
 RULES = Rules()
@@ -33,13 +23,13 @@ ALIKE_FAIL_MAX = 5
 
 def pair(control: Sequence[float], treatment: Sequence[float]) -> Pair:
     """Both sides, in seconds."""
-    return Pair(control=np.asarray(control, dtype=np.float64), treatment=np.asarray(treatment, dtype=np.float64))
+    return Pair(control=tuple(map(float, control)), treatment=tuple(map(float, treatment)))
 
 
 @pytest.fixture
 def _without_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bounds of the win rate take no part in a verdict and most of its time."""
-    monkeypatch.setattr("bridge.analytics.compare.judging.GRID", np.array([0.5]))
+    monkeypatch.setattr("bridge.canary.betting.GRID", (0.5,))
 
 
 @pytest.mark.usefixtures("_without_grid")
@@ -95,12 +85,6 @@ def test_members_of_one_rebalance_are_one_observation() -> None:
     assert (one.verdict, one.decided_after, one.win_rate) == (many.verdict, many.decided_after, many.win_rate)
 
 
-def test_win_share_counts_every_choice_of_two_members() -> None:
-    """Even counts half; who did not wait is faster than whoever did."""
-    assert win_share(pair([1.0, 3.0], [2.0])) == 0.5
-    assert win_share(pair([0.0, 0.0], [0.0, 5.0])) == 0.75
-
-
 def test_members_left_alone_count_as_zero() -> None:
     """Half as many members that wait, each a little longer, is no worse treatment."""
     random = np.random.default_rng(13)
@@ -122,46 +106,14 @@ def test_pairs_like_those_before_them_get_no_verdict() -> None:
     assert "switch the treatment on and off" in found.doubts[0]
 
 
-def test_threshold_of_a_tail_knows_earlier_pairs_only() -> None:
-    """Nothing is staked before there are some; then what is beyond their quantile counts, on as many members each."""
-    pairs = [pair([1.0, 2.0], [1.0, 2.0])] * TAIL_WARM_UP + [pair([1.0], [3.0, 1.0, 9.0])]
-    found = tail_differences(pairs, 0.95)
-    assert not found[:TAIL_WARM_UP].any()
-    assert found[TAIL_WARM_UP] == 1.0, "one of each side counts: of the treatment's three the first"
-
-
-def test_bet_never_loses_all_it_has() -> None:
-    """A fortune stays above zero, so that it can recover."""
-    wins = np.array([0.0, 1.0] * 50 + [0.0] * 100)
-    for mean in (0.05, 0.5, 0.95):
-        assert bet(wins, mean, upward=True).min() > 0
-        assert bet(wins, mean, upward=False).min() > 0
-    assert bet_on_signs(wins - 1.0).min() > 0
-
-
-def test_bet_on_signs_gains_nothing_where_signs_are_a_coins() -> None:
-    """On average over all signs of given sizes it is a fair game: its mean is 1 at every look."""
-    sizes = np.array([0.1, 0.0, 0.4, 0.05, 1.0, 0.2])
-    signs = np.array(np.meshgrid(*[[-1, 1]] * len(sizes))).reshape(len(sizes), -1).T
-    fortunes = np.mean([bet_on_signs(sizes * row) for row in signs], axis=0)
-    assert fortunes == pytest.approx(np.ones(len(sizes)))
-
-
-def test_win_rate_holds_the_truth() -> None:
-    """Bounds at every look."""
-    random = np.random.default_rng(5)
-    found = win_rate((random.random(500) < 0.7).astype(float), 0.05)
-    assert found.low < 0.7 < found.high
-    assert found.high - found.low < 0.2
-
-
 def test_bounds_of_the_mean_difference_hold_at_every_look() -> None:
     """Of 100 runs, at most a few are outside at any of their looks."""
     random = np.random.default_rng(19)
     misses = 0
     for _ in range(100):
         pairs = [pair([left], [right + 0.25]) for left, right in random.lognormal(0, 0.5, (150, 2))]
-        looks = (mean_difference(pairs[:count], 0.05) for count in range(30, 150, 10))
+        scores = score(Scored(), pairs).scores
+        looks = (mean_difference(scores[:count], 0.05) for count in range(30, 150, 10))
         misses += any(not look.low < 0.25 < look.high for look in looks)
     assert misses <= 8
 

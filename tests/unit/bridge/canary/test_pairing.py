@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bridge.analytics.compare.pairing import Pairing, Unit, pair_up
+from bridge.canary.pairing import Pairing, Unit, pair_up
 
 HOUR_US = 3_600_000_000
 

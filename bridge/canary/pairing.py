@@ -8,9 +8,6 @@ pairs with its neighbour.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 MATCHED_MIN = 0.5
 """Arms are apart in time where less than this part of the smaller one finds a partner."""
 
@@ -27,15 +24,15 @@ class Unit:
     treatment: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Both sides of one comparison, in seconds; neither is empty."""
 
-    control: NDArray[np.float64]
-    treatment: NDArray[np.float64]
+    control: tuple[float, ...]
+    treatment: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
     """The pairs in the order in which they were complete, and how many units of each arm there were for them."""
 
@@ -58,7 +55,7 @@ def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
     treatments: list[Unit] = []
     for unit in sorted(units, key=lambda unit: unit.at_us):
         if unit.control and unit.treatment:
-            found.append((unit.at_us, _pair(unit, unit)))
+            found.append((unit.at_us, Pair(control=unit.control, treatment=unit.treatment)))
         elif unit.control:
             controls.append(unit)
         elif unit.treatment:
@@ -79,17 +76,12 @@ def _neighbours(controls: Sequence[Unit], treatments: Sequence[Unit], within_us:
     while left < len(controls) and right < len(treatments):
         control, treatment = controls[left], treatments[right]
         if abs(control.at_us - treatment.at_us) <= within_us:
-            found.append((max(control.at_us, treatment.at_us), _pair(control, treatment)))
+            found.append(
+                (max(control.at_us, treatment.at_us), Pair(control=control.control, treatment=treatment.treatment))
+            )
             left, right = left + 1, right + 1
         elif control.at_us < treatment.at_us:
             left += 1
         else:
             right += 1
     return found
-
-
-def _pair(control: Unit, treatment: Unit) -> Pair:
-    return Pair(
-        control=np.asarray(control.control, dtype=np.float64),
-        treatment=np.asarray(treatment.treatment, dtype=np.float64),
-    )
