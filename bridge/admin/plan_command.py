@@ -47,6 +47,9 @@ def plan_lines(plan: Answer) -> list[str]:
     for number, stage in enumerate(stages, 1):
         share = f"{_text(stage.get('groups'))} groups, {_text(stage.get('members_percent'))}% of their members"
         lines.append(f"stage {number}: {share}, watched for {_text(stage.get('watch_ms'))} ms")
+    judge = plan.get("judge")
+    if isinstance(judge, Mapping):
+        lines.append(f"judge of waits: {_text(judge.get('sentence'))}")
     for verdict in _mappings(plan.get("verdicts"))[-VERDICTS_SHOWN:]:
         lines.append(f"{moment(verdict.get('at_ms'))} {_text(verdict.get('ruling'))}: {_text(verdict.get('sentence'))}")
     return lines

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from bridge.admin.contracts import PLAN_CHARS_MAX, Plans
 from bridge.admin.documents import NAME_CHARS_SHOWN, Document, error_document, show
 from bridge.admin.orders import OrderRefused, read_flag, read_order, read_text
-from bridge.migration.plans.reading import PlanFault
+from bridge.migration.plans.canaries import Trial, effect_of, rules_of, tell
+from bridge.migration.plans.reading import WAITS, PlanFault
 from bridge.migration.plans.step import parts_of, stage_of
 from bridge.migration.plans.values import (
     Held,
@@ -20,6 +21,7 @@ from bridge.migration.plans.values import (
     PauseOrdered,
     PlanEvent,
     PlanState,
+    Progress,
     PromoteOrdered,
     ResumeOrdered,
     ReturnOrdered,
@@ -30,7 +32,8 @@ from bridge.migration.plans.values import (
 
 def plan_document(state: PlanState) -> Document:
     """`name`, `to`, `phase`, `stage` (from 1 on, 0 before the first) of `stages`, `until_ms` if it waits for a time,
-    `reason` if it is held, `groups` in the order in which they move, and `verdicts`.
+    `reason` if it is held, `judge` (None if the plan asks none), `groups` in the order in which they move, and
+    `verdicts`.
     """
     progress = state.progress
     plan = progress.plan
@@ -48,6 +51,7 @@ def plan_document(state: PlanState) -> Document:
         "on_broken": plan.reaction.value,
         "groups_max": plan.groups_max,
         "conditions": {limit.measure.value: limit.most for limit in plan.conditions.limits},
+        "judge": _judge(progress),
         "groups": [_part(part) for part in progress.parts],
         "verdicts": [_verdict(verdict) for verdict in progress.verdicts],
     }
@@ -57,6 +61,34 @@ def faults_document(faults: tuple[PlanFault, ...]) -> Document:
     """`code` of the first one, `error` with all their sentences, and `faults` (`code`, `key`, `seen`, `wanted`)."""
     sentences = "; ".join(map(str, faults))
     return {"code": faults[0].code, "error": sentences, "faults": [asdict(fault) for fault in faults]}
+
+
+def _judge(progress: Progress) -> Document | None:
+    """What the judge of canaries says by now, and of how many rebalances of each arm; `slower` is how often a member
+    that was moved is the slower of two, `difference_s` how much longer it waits.
+    """
+    judge = progress.plan.conditions.judge
+    if judge is None:
+        return None
+    trial, rules = progress.trial or Trial(since_ms=0), rules_of(judge)
+    effect = effect_of(trial, rules)
+    return {
+        "of": WAITS,
+        "level_percent": judge.level_percent,
+        "effect_percent": judge.effect_percent,
+        "undecided": judge.undecided.value,
+        "since_ms": trial.since_ms or None,
+        "verdict": trial.finding.verdict.value,
+        "decided_after": trial.finding.decided_after,
+        "pairs": len(trial.scored.scores),
+        "pairs_min": rules.pairs_min,
+        "moved_rebalances": trial.treatment_count,
+        "other_rebalances": trial.control_count,
+        "slower": None if effect is None else asdict(effect.slower),
+        "difference_s": None if effect is None or effect.difference_s is None else asdict(effect.difference_s),
+        "doubts": list(trial.finding.doubts),
+        "sentence": tell(trial, rules, effect),
+    }
 
 
 def _part(part: Part) -> Document:

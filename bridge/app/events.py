@@ -28,6 +28,7 @@ from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack
+from bridge.telemetry.group_figures import GroupFigures
 from bridge.telemetry.observing import (
     ClientOf,
     Deliver,
@@ -271,7 +272,7 @@ def watched(config: Config, owner: EmbeddedOwner) -> Iterator[Watch]:
     boot = f"{int(time.time()):x}{token_hex(BOOT_BYTES)}"
     settings, clocks = config.settings, _clocks()
     rebalances = RebalanceMetrics(has_traces=bool(settings.otel_endpoint), is_fed=settings.metrics_rebalances)
-    figures = Figures(rebalances=rebalances)
+    figures = Figures(rebalances=rebalances, groups=GroupFigures(settings.migration_judge_rebalances_max))
     sinks = [*_sinks(config, boot), *rebalance_sinks(config, figures, clocks.mono_us)]
     if not sinks:
         yield Watch(figures)

@@ -15,6 +15,7 @@ from bridge.app.reloading import Configured
 from bridge.config.faults import ConfigError
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.regular_expressions import read_regex
+from bridge.migration.plans.canaries import Waited
 from bridge.migration.plans.conditions import Figures, Measure
 from bridge.migration.plans.journal import decode_plans, encode_plans
 from bridge.migration.plans.reading import NOT_A_PLAN, PlanFault, names_group, read_plan
@@ -31,9 +32,9 @@ from bridge.migration.plans.values import (
 )
 from bridge.supervision import PLANS, start_job
 from bridge.telemetry.following.tracks import GroupTrack
-from bridge.telemetry.group_figures import GroupCounts
+from bridge.telemetry.group_figures import GroupCounts, GroupWaits
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.plain import MalformedPlain
 
 LOG = logging.getLogger("epochbridge.app")
@@ -62,11 +63,12 @@ NOT_FOLLOWED = "EB-PLAN-012"
 class Grounds:
     """What plans are driven by: who makes moves, what is known of groups, where plans are kept, what time it is.
 
-    `lags` asks the cluster how many records groups are behind.
+    `lags` asks the cluster how many records groups are behind; `waits` are the rebalances since it was called last.
     """
 
     moves: Moves
     counts: Callable[[str], GroupCounts]
+    waits: Callable[[], Sequence[GroupWaits]]
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
     kept: str | None
@@ -94,6 +96,7 @@ def begin_plans(
     grounds = Grounds(
         moves=moves,
         counts=watch.figures.groups.of,
+        waits=watch.figures.groups.take_waits,
         tracks=watch.tracks,
         lags=lags,
         kept=groups.fact(FACT),
@@ -169,11 +172,13 @@ class DrivenPlans:
         """Have every plan that is not over see its groups as they are now."""
         going_on = [state for state in self._states.values() if not is_over(state)]
         await self._look_at_lags(going_on)
+        waits = self._grounds.waits()
         for state in going_on:
             tracks = self._grounds.tracks() or {}
             own = {part.group_id for part in state.progress.parts}
             groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
-            self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room()))
+            waited = tuple(_waited(one, tracks) for one in waits if one.group_id in groups)
+            self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room(), waited))
 
     def _others(
         self, tracks: Mapping[GroupId, GroupTrack], own: Collection[GroupId]
@@ -188,7 +193,8 @@ class DrivenPlans:
         self._log_news(state, taken.state)
         self._states[state.progress.plan.name] = taken.state
         # Written down before it is done: an order that is lost with the process is given again.
-        self._write()
+        if taken.state != state:
+            self._write()
         for effect in taken.effects:
             self._carry_out(effect)
 
@@ -281,6 +287,14 @@ class DrivenPlans:
             if verdict not in known:
                 name = quote(after.progress.plan.name)
                 LOG.info("EB-PLAN-013: plan %r: %s", name, quote(verdict.sentence))
+
+
+def _waited(waits: GroupWaits, tracks: Mapping[GroupId, GroupTrack]) -> Waited:
+    """A rebalance with everybody who is a member now: whom it left alone waited for no time."""
+    group_id = GroupId(waits.group_id)
+    idle = dict.fromkeys(tracks[group_id].members, 0)
+    waited = {MemberId(member_id): duration_us // 1_000 for member_id, duration_us in waits.waited_us.items()}
+    return Waited(group_id, waits.began_wall_us // 1_000, tuple({**idle, **waited}.items()))
 
 
 def _read_yaml(text: str, source: str) -> object:

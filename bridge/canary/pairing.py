@@ -46,42 +46,60 @@ class Pairing:
         return len(self.pairs) < MATCHED_MIN * min(self.control_units, self.treatment_units)
 
 
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Units of either arm that wait for a partner, oldest first."""
+
+    controls: tuple[Unit, ...] = ()
+    treatments: tuple[Unit, ...] = ()
+
+
 def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
     """Pair units that have both arms with themselves, and the others with the next of the other arm not further away
     than `within_us`, each once. When a unit began decides alone, never what is in it.
     """
+    counted = tuple(units)
+    pairs, _ = pair_next(Alone(), counted, within_us)
+    return Pairing(
+        pairs=pairs,
+        control_units=sum(bool(unit.control) for unit in counted),
+        treatment_units=sum(bool(unit.treatment) for unit in counted),
+    )
+
+
+def pair_next(alone: Alone, units: Iterable[Unit], within_us: int) -> tuple[tuple[Pair, ...], Alone]:
+    """The pairs that further units make, with one another and with those that wait, and who waits then."""
     found: list[tuple[int, Pair]] = []
-    controls: list[Unit] = []
-    treatments: list[Unit] = []
-    for unit in sorted(units, key=lambda unit: unit.at_us):
+    controls, treatments = list(alone.controls), list(alone.treatments)
+    for unit in units:
         if unit.control and unit.treatment:
             found.append((unit.at_us, Pair(control=unit.control, treatment=unit.treatment)))
         elif unit.control:
             controls.append(unit)
         elif unit.treatment:
             treatments.append(unit)
-    both = len(found)
-    found += _neighbours(controls, treatments, within_us)
-    found.sort(key=lambda entry: entry[0])
-    return Pairing(
-        pairs=tuple(pair for _, pair in found),
-        control_units=both + len(controls),
-        treatment_units=both + len(treatments),
-    )
+    neighbours, alone = _neighbours(sorted(controls, key=_began_us), sorted(treatments, key=_began_us), within_us)
+    found = sorted((*found, *neighbours), key=lambda entry: entry[0])
+    return tuple(pair for _, pair in found), alone
 
 
-def _neighbours(controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int) -> list[tuple[int, Pair]]:
+def _neighbours(
+    controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int
+) -> tuple[list[tuple[int, Pair]], Alone]:
     found: list[tuple[int, Pair]] = []
     left = right = 0
     while left < len(controls) and right < len(treatments):
         control, treatment = controls[left], treatments[right]
         if abs(control.at_us - treatment.at_us) <= within_us:
-            found.append(
-                (max(control.at_us, treatment.at_us), Pair(control=control.control, treatment=treatment.treatment))
-            )
+            pair = Pair(control=control.control, treatment=treatment.treatment)
+            found.append((max(control.at_us, treatment.at_us), pair))
             left, right = left + 1, right + 1
         elif control.at_us < treatment.at_us:
             left += 1
         else:
             right += 1
-    return found
+    return found, Alone(tuple(controls[left:]), tuple(treatments[right:]))
+
+
+def _began_us(unit: Unit) -> int:
+    return unit.at_us

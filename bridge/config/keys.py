@@ -405,6 +405,13 @@ class Settings(KafkaSettings):
         "Most groups that plans move at a time, all plans together; moves that operators ordered count, too.",
         within(1, 1_000),
     )
+    migration_judge_rebalances_max: int = key(
+        "migration.judge.rebalances.max",
+        2_000,
+        "Most rebalances of which the waits of members are kept until plans look at them, every two seconds; further "
+        "ones count for no judge of canaries.",
+        within(1, 1_000_000),
+    )
 
     # ------------------------------------------------------------------ what survives a restart
     journal: str = key(

@@ -1,15 +1,18 @@
-"""Counts for each group what plans judge it by: rebalances, who stood still, what failed, who was lost.
+"""Counts for each group what plans judge it by: rebalances, who stood still, what failed, who was lost; and keeps for
+the judge of canaries how long each member waited in a rebalance, until a plan has looked.
 
 Any thread may read it; it is fed in that of the event log.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.event_log.sinks import Fate, Line
-from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.rebalances.rebalance import MemberStory, Rebalance
+from bridge.telemetry.schema.disturbance import IDLE
 from bridge.telemetry.schema.facts import CommitPassed, MemberLeft, MemberTold
-from bridge.telemetry.schema.terms import Departure, News
+from bridge.telemetry.schema.terms import Departure, News, Outcome
 
 GROUPS_MAX = 10_000
 """How many groups are counted; further ones have no figures."""
@@ -39,24 +42,66 @@ class GroupCounts:
     errors: int = 0
 
 
-class GroupFigures:
-    """Counts rebalances that are over (`rebalance_sink.Taker`), and single events (`event_log.sinks.Sink`)."""
+@dataclass(frozen=True, slots=True)
+class GroupWaits:
+    """One rebalance, with those that it cut short: when the first of them began (microseconds since 1970), and how long
+    each member waited in all of them, for as much as every road shows. Who is not named did not wait.
+    """
 
-    def __init__(self) -> None:
+    group_id: str
+    began_wall_us: int
+    waited_us: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _CutShort:
+    """A rebalance that another one superseded, which is not over yet."""
+
+    rebalance_id: str
+    waits: GroupWaits
+
+
+class GroupFigures:
+    """Counts rebalances that are over (`rebalance_sink.Taker`), and single events (`event_log.sinks.Sink`).
+
+    At most `waits_max` rebalances are kept until somebody takes them; then the oldest go.
+    """
+
+    def __init__(self, waits_max: int = 0) -> None:
         self.fate = Fate()
         self._counts: dict[str, GroupCounts] = {}
+        self._waits: deque[GroupWaits] = deque(maxlen=waits_max)
+        self._cut_short: dict[str, _CutShort] = {}
 
     def of(self, group_id: str) -> GroupCounts:
         """What a group has come to by now."""
         return self._counts.get(group_id) or GroupCounts()
 
+    def take_waits(self) -> Sequence[GroupWaits]:
+        """The rebalances since the last call, in the order in which they were over."""
+        return [self._waits.popleft() for _ in range(len(self._waits))]
+
     def take(self, rebalance: Rebalance) -> None:
         """See `Taker.take`."""
         counts = self._known(rebalance.group_id)
         if counts is not None:
+            self._keep_waits(rebalance)
             counts.rebalances += 1
             counts.disturbed += rebalance.disturbed_count
             counts.stall_us += sum(member.stall_us for member in rebalance.touched)
+
+    def _keep_waits(self, rebalance: Rebalance) -> None:
+        """What one rebalance cuts short is one wait to a member."""
+        waits = GroupWaits(rebalance.group_id, rebalance.began_wall_us, _waited_us(rebalance.members))
+        cut_short = self._cut_short.pop(rebalance.group_id, None)
+        if cut_short is not None and cut_short.rebalance_id == rebalance.supersedes:
+            waits = _together(cut_short.waits, waits)
+        elif cut_short is not None:
+            self._waits.append(cut_short.waits)
+        if rebalance.outcome is Outcome.SUPERSEDED:
+            self._cut_short[rebalance.group_id] = _CutShort(rebalance.rebalance_id, waits)
+        else:
+            self._waits.append(waits)
 
     def write(self, lines: Sequence[Line]) -> None:
         """See `Sink.write`: most lines are of no concern here."""
@@ -89,3 +134,20 @@ class GroupFigures:
         if counts is None and len(self._counts) < GROUPS_MAX:
             counts = self._counts[group_id] = GroupCounts()
         return counts
+
+
+def _waited_us(members: Sequence[MemberStory]) -> Mapping[str, int]:
+    """Who waited, and how long; `awaiting-release` counts for nobody, because road `pass` does not show it."""
+    waited = {
+        member.member_id: sum(stretch.duration_us for stretch in member.stretches if stretch.phase not in IDLE)
+        for member in members
+    }
+    return {member_id: duration_us for member_id, duration_us in waited.items() if duration_us > 0}
+
+
+def _together(first: GroupWaits, second: GroupWaits) -> GroupWaits:
+    both = {
+        member_id: first.waited_us.get(member_id, 0) + second.waited_us.get(member_id, 0)
+        for member_id in (*first.waited_us, *second.waited_us)
+    }
+    return GroupWaits(first.group_id, first.began_wall_us, both)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.patterns import Pattern
-from bridge.migration.plans.conditions import Figures
+from bridge.migration.plans.conditions import Conditions, Figures, Judge, Undecided
 from bridge.migration.plans.values import (
     VERDICTS_MAX,
     Held,
@@ -24,6 +24,7 @@ from bridge.migration.plans.values import (
     ReturnOrdered,
     Settled,
     Stage,
+    Watching,
 )
 from bridge.migration.route import Road
 from tests.support.planned_world import PlannedWorld
@@ -35,16 +36,26 @@ STAGE = st.builds(
     members_percent=st.sampled_from([10, 50, 100]),
     watch_ms=st.sampled_from([0, 5_000]),
 )
-PLAN = st.builds(
-    Plan,
-    name=st.just("p"),
-    destination=st.just(Road.UPSTREAM),
-    groups=st.just((Pattern("*"),)),
-    stages=st.lists(STAGE, min_size=1, max_size=3).map(tuple),
-    observe_ms=st.sampled_from([0, 3_000]),
-    reaction=st.sampled_from(list(Reaction)),
-    groups_max=st.integers(1, 3),
-)
+JUDGES = st.sampled_from([None, Judge(), Judge(level_percent=20, effect_percent=40)])
+
+
+def plans(judges: st.SearchStrategy[Judge | None] = JUDGES) -> st.SearchStrategy[Plan]:
+    """Plans of the same groups, some of which ask a judge of waits."""
+    return st.builds(
+        Plan,
+        name=st.just("p"),
+        destination=st.just(Road.UPSTREAM),
+        groups=st.just((Pattern("*"),)),
+        stages=st.lists(STAGE, min_size=1, max_size=3).map(tuple),
+        observe_ms=st.sampled_from([0, 3_000]),
+        conditions=st.builds(Conditions, judge=judges),
+        reaction=st.sampled_from(list(Reaction)),
+        groups_max=st.integers(1, 3),
+    )
+
+
+PATIENT = plans(JUDGES | st.just(Judge(undecided=Undecided.WAIT)))
+PLAN = plans()
 ENDS = st.sampled_from([MoveStage.DONE, MoveStage.DONE, MoveStage.DONE, MoveStage.REFUSED, MoveStage.STOPPED])
 WORDS = st.sampled_from([PauseOrdered(), ResumeOrdered(), PromoteOrdered(), ReturnOrdered()])
 HAPPENINGS = st.lists(
@@ -54,6 +65,7 @@ HAPPENINGS = st.lists(
         st.tuples(st.just("spoil"), st.integers(0, 5)),
         st.tuples(st.just("operator"), st.integers(0, 5)),
         st.tuples(st.just("room"), st.integers(0, 3)),
+        st.tuples(st.just("waits"), st.sampled_from([0, 500]), st.sampled_from([0, 500, 900])),
         st.tuples(st.just("look")),
     ),
     max_size=60,
@@ -78,6 +90,9 @@ def happen(world: PlannedWorld, what: tuple[object, ...]) -> None:
             if group_id not in world.moves or world.moves[group_id].stage.has_ended:
                 world.now_ms += 1
                 world.order(MoveOrder(group_id, Road.EMBEDDED))
+        case ("waits", int(wait_ms), int(moved_wait_ms)):
+            for group_id in groups * 10:
+                world.rebalance(group_id, wait_ms, moved_wait_ms)
         case ("room", int(room)):
             world.room = room
         case _:
@@ -102,15 +117,29 @@ def check(before: PlanState, world: PlannedWorld, new_orders: list[MoveOrder]) -
     else:
         assert not new_orders, "nobody is moved who is only looked at"
     assert len(after.progress.verdicts) <= VERDICTS_MAX
+    check_judge(before, after)
     assert [part.group_id for part in after.progress.parts] == [part.group_id for part in before.progress.parts]
 
 
+def check_judge(before: PlanState, after: PlanState) -> None:
+    """A judge that is certain of harm lets nobody be moved further, and nobody else has one."""
+    trial = after.progress.trial
+    if trial is None:
+        return
+    assert after.progress.plan.conditions.judge is not None
+    if trial.has_failed:
+        assert not isinstance(after, Moving | Watching)
+    if trial.has_failed and isinstance(before, Moving | Watching):
+        assert isinstance(after, Held | Returning)
+
+
 @settings(max_examples=200)
-@given(PLAN, st.integers(1, 6), HAPPENINGS)
+@given(PATIENT, st.integers(1, 6), HAPPENINGS)
 def test_plan_keeps_its_laws_and_comes_to_an_end(plan: Plan, count: int, happenings: list[tuple[object, ...]]) -> None:
     """Never too many at once, never a group that an operator has, nobody moved but in a stage or on the way back.
 
-    Left alone with moves that end well, it settles, is held or has brought everybody back.
+    Left alone with moves that end well, it settles, is held or has brought everybody back; one that waits for its judge
+    does so by an operator's word.
     """
     world = PlannedWorld(plan, [f"g{number}" for number in range(count)])
     for what in happenings:
@@ -119,6 +148,9 @@ def test_plan_keeps_its_laws_and_comes_to_an_end(plan: Plan, count: int, happeni
         check(before, world, world.orders[ordered:])
     world.room = 10
     world.run(150)
+    while isinstance(world.state, Watching) and plan.conditions.judge == Judge(undecided=Undecided.WAIT):
+        world.tell(PromoteOrdered())
+        world.run(150)
     assert isinstance(world.state, Settled | Held | Returned)
     if isinstance(world.state, Held):
         assert world.state.reason

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
+from bridge.migration.plans.canaries import Waited
 from bridge.migration.plans.conditions import Figures
 from bridge.migration.plans.step import begin, step
 from bridge.migration.plans.values import Looked, OrderMove, Plan, PlanEffect, PlanEvent, PlanState, Seen, StopMove
@@ -26,6 +27,7 @@ class PlannedWorld:
     figures: dict[GroupId, Figures] = field(default_factory=dict)
     roads: dict[GroupId, Road] = field(default_factory=dict)
     orders: list[MoveOrder] = field(default_factory=list)
+    waits: list[Waited] = field(default_factory=list)
     room: int = 1_000
     state: PlanState = field(init=False)
 
@@ -46,7 +48,19 @@ class PlannedWorld:
         """Time passes, and the plan looks at its groups."""
         self.now_ms += TICK_MS
         others = {group_id: replace(figures, at_ms=self.now_ms) for group_id, figures in self.others.items()}
-        self.tell(Looked(self.seen(), others, self.room))
+        waits, self.waits = tuple(self.waits), []
+        self.tell(Looked(self.seen(), others, self.room, waits))
+
+    def rebalance(self, group_id: GroupId, wait_ms: int, moved_wait_ms: int) -> None:
+        """A rebalance is over in which members that were moved waited so long, and the others so."""
+        move = self.moves.get(group_id)
+        is_moved = self.roads[group_id] is self.plan.destination
+        named = move.order.members if is_moved and move is not None else ()
+        members = (
+            (member_id, moved_wait_ms if is_moved and (not named or member_id in named) else wait_ms)
+            for member_id in MEMBERS
+        )
+        self.waits.append(Waited(group_id, self.now_ms, tuple(members)))
 
     def tell(self, event: PlanEvent) -> None:
         """Something happens to the plan, and what it orders is begun."""

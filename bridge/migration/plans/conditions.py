@@ -5,7 +5,7 @@ It must not know who counts, nor what is done about a condition that is broken.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import StrEnum, auto
 
 HOUR_MS = 3_600_000
 TOLERANCE_PERCENT = 150
@@ -74,12 +74,37 @@ DEFAULT_LIMITS = (
 )
 
 
+class Undecided(StrEnum):
+    """What becomes of a stage that has been watched to its end while the judge has not seen enough."""
+
+    PROMOTE = auto()
+    """It goes by its other conditions."""
+    WAIT = auto()
+    """It is watched on until the judge is certain, as long as there is somebody to compare with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Members that were moved must not wait longer in rebalances than others at the same time.
+
+    `level_percent` bounds how often a stage that does no harm is found harmful, and the other way round; members that
+    were moved may be the slower ones in so many percent of cases more than half (`effect_percent`).
+    """
+
+    level_percent: int = 5
+    effect_percent: int = 10
+    undecided: Undecided = Undecided.PROMOTE
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Limits, and how many percent of its own past, or of what groups not moved show, a figure may come to."""
+    """Limits, how many percent of its own past, or of what groups not moved show, a figure may come to, and whether
+    the judge of canaries is asked.
+    """
 
     limits: tuple[Limit, ...] = DEFAULT_LIMITS
     tolerance_percent: int = TOLERANCE_PERCENT
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,15 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import cast
 
+from bridge.canary.judging import Finding
+from bridge.canary.judging import Verdict as Found
+from bridge.canary.pairing import Alone, Pair, Unit
+from bridge.canary.scoring import Score, Scored
 from bridge.migration.orders import MoveOrder
 from bridge.migration.patterns import Form as PatternForm
 from bridge.migration.patterns import Pattern
-from bridge.migration.plans.conditions import Conditions, Figures, Limit, Measure, Reading
+from bridge.migration.plans.canaries import Trial
+from bridge.migration.plans.conditions import Conditions, Figures, Judge, Limit, Measure, Reading, Undecided
 from bridge.migration.plans.values import (
     Control,
     Held,
@@ -32,7 +37,10 @@ from bridge.migration.plans.values import (
 from bridge.migration.route import Road
 from translators.dialects.plain import FLAG, NUMBER, TEXT, Form, MalformedPlain, Plain, optional, row_of, structure
 
-VERSION = 1
+VERSION = 2
+"""Version 1 knew nothing of a judge of canaries."""
+_CONDITIONS_PLACE = 6
+"""Where the conditions are among the fields of a plan."""
 
 
 def encode_plans(states: Mapping[str, PlanState]) -> str:
@@ -48,11 +56,23 @@ def decode_plans(text: str) -> dict[str, PlanState]:
     except (ValueError, RecursionError) as problem:
         raise MalformedPlain(f"the plans are no JSON: {problem}") from None
     match written:
-        case [1, [*plans]]:
-            states = [_decode(plan) for plan in plans]
+        case [1 | 2 as version, [*plans]]:
+            states = [_decode(plan if version == VERSION else _of_version_1(plan)) for plan in plans]
             return {state.progress.plan.name: state for state in states}
         case _:
             raise MalformedPlain(f"plans of version {VERSION} expected, {text!r:.80} seen")
+
+
+def _of_version_1(plain: object) -> object:
+    """The same plan as one that asks no judge."""
+    match plain:
+        case [name, [[[*plan], *rest], *fields]] if len(plan) > _CONDITIONS_PLACE:
+            conditions = plan[_CONDITIONS_PLACE]
+            judged = [*conditions, None] if isinstance(conditions, list) else conditions
+            plan[_CONDITIONS_PLACE] = judged
+            return [name, [[plan, *rest, None], *fields]]
+        case _:
+            return plain
 
 
 def _choice_of(enumeration: type[StrEnum]) -> Form:
@@ -74,6 +94,26 @@ def _decimal(plain: object) -> object:
 
 
 _DECIMAL = Form(repr, _decimal)
+
+
+def _numbers(to_text: Callable[[float], str], from_text: Callable[[str], float]) -> Form:
+    """A row of numbers as one text: a judge has thousands of them."""
+
+    def to_plain(values: object) -> Plain:
+        return " ".join(map(to_text, cast("tuple[float, ...]", values)))
+
+    def from_plain(plain: object) -> object:
+        try:
+            return tuple(map(from_text, cast("str", TEXT.from_plain(plain)).split()))
+        except ValueError:
+            raise MalformedPlain(f"numbers expected, {plain!r:.80} seen") from None
+
+    return Form(to_plain, from_plain)
+
+
+_DECIMALS = _numbers(repr, float)
+_WAITS = _numbers(lambda wait: str(round(wait * 1_000)), lambda text: int(text) / 1_000)
+"""Seconds that are whole milliseconds."""
 _ROAD = _choice_of(Road)
 _PATTERN = structure(Pattern, text=TEXT, form=_choice_of(PatternForm))
 _LIMIT = structure(Limit, measure=_choice_of(Measure), most=NUMBER)
@@ -105,7 +145,12 @@ _PLAN = structure(
     exceptions=row_of(_PATTERN),
     stages=row_of(structure(Stage, groups_percent=NUMBER, members_percent=NUMBER, watch_ms=NUMBER)),
     observe_ms=NUMBER,
-    conditions=structure(Conditions, limits=row_of(_LIMIT), tolerance_percent=NUMBER),
+    conditions=structure(
+        Conditions,
+        limits=row_of(_LIMIT),
+        tolerance_percent=NUMBER,
+        judge=optional(structure(Judge, level_percent=NUMBER, effect_percent=NUMBER, undecided=_choice_of(Undecided))),
+    ),
     reaction=_choice_of(Reaction),
     groups_max=NUMBER,
     allow_rebalance=FLAG,
@@ -134,12 +179,29 @@ _VERDICT = structure(
     group_id=TEXT,
     readings=row_of(_READING),
 )
+_UNITS = row_of(structure(Unit, at_us=NUMBER, control=_WAITS, treatment=_WAITS))
+_SCORE = structure(Score, win=_DECIMAL, excesses=_DECIMALS, control_s=_DECIMAL, treatment_s=_DECIMAL)
+_TRIAL = structure(
+    Trial,
+    since_ms=NUMBER,
+    scored=structure(
+        Scored,
+        scores=row_of(_SCORE),
+        recent=row_of(structure(Pair, control=_WAITS, treatment=_WAITS)),
+        thresholds=_DECIMALS,
+    ),
+    alone=structure(Alone, controls=_UNITS, treatments=_UNITS),
+    control_count=NUMBER,
+    treatment_count=NUMBER,
+    finding=structure(Finding, verdict=_choice_of(Found), decided_after=optional(NUMBER), doubts=row_of(TEXT)),
+)
 _PROGRESS = structure(
     Progress,
     plan=_PLAN,
     parts=row_of(_PART),
     verdicts=row_of(_VERDICT),
     controls=row_of(structure(Control, group_id=TEXT, began=_FIGURES)),
+    trial=optional(_TRIAL),
 )
 _PHASES: Mapping[type[PlanState], Form] = {
     Observing: structure(Observing, progress=_PROGRESS, until_ms=NUMBER),

@@ -1,10 +1,13 @@
 """Judges what a plan has moved: whether a stage may go on, and which group came nearest to a condition."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from bridge.migration.plans.conditions import Figures, Reading, Span, judge
+from bridge.canary.pairing import Unit
+from bridge.migration.plans.canaries import Trial, Waited, effect_of, observe, rules_of, tell, unit_of
+from bridge.migration.plans.conditions import Figures, Reading, Span, Undecided, judge
 from bridge.migration.plans.following import still_parts
-from bridge.migration.plans.values import Looked, PartStep, Progress, Ruling, Verdict
+from bridge.migration.plans.values import Looked, Part, PartStep, Progress, Ruling, Seen, Verdict
 from translators.dialects.ids import GroupId
 
 
@@ -19,7 +22,64 @@ def find_fault(progress: Progress, stage: int, looked: Looked, now_ms: int) -> V
         if broken:
             told = f"{group_id} broke a condition: {'; '.join(map(str, broken))}"
             return Verdict(now_ms, stage, Ruling.BROKEN, told, group_id, readings)
+    if progress.trial is not None and progress.trial.has_failed:
+        told = f"members that were moved wait longer than others: {judge_said(progress)}"
+        return Verdict(now_ms, stage, Ruling.BROKEN, told)
     return None
+
+
+def judge_said(progress: Progress) -> str:
+    """What the judge of canaries says up to now; empty if the plan does not ask it."""
+    judge = progress.plan.conditions.judge
+    if judge is None:
+        return ""
+    trial, rules = progress.trial or Trial(since_ms=0), rules_of(judge)
+    return tell(trial, rules, effect_of(trial, rules))
+
+
+def with_canaries(progress: Progress, looked: Looked, now_ms: int) -> Progress:
+    """The same after the judge, if the plan asks it, has seen the rebalances since the look before."""
+    judge = progress.plan.conditions.judge
+    if judge is None:
+        return progress
+    parts = {part.group_id: part for part in progress.parts}
+    found = (
+        _unit(waited, parts[waited.group_id], looked.groups.get(waited.group_id))
+        for waited in looked.waits
+        if waited.group_id in parts
+    )
+    units = [unit for unit in found if unit is not None]
+    if not units:
+        return progress
+    return replace(progress, trial=observe(progress.trial or Trial(since_ms=now_ms), units, rules_of(judge)))
+
+
+def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
+    """A rebalance in its arms; None if it is of neither: the group is on the way, or was when the rebalance began."""
+    if not waited.members or seen is None:
+        return None
+    if part.step is PartStep.WAITING and part.order is None:
+        return unit_of(waited, [False] * len(waited.members))
+    if part.step is not PartStep.MOVED or part.order is None:
+        return None
+    move = seen.move
+    since_ms = part.ordered_ms if move is None or move.ended_ms is None else move.ended_ms
+    if waited.at_ms < since_ms:
+        return None
+    moved = set(part.order.members)
+    return unit_of(waited, [not moved or member_id in moved for member_id, _ in waited.members])
+
+
+def waits_for_judge(progress: Progress, looked: Looked) -> bool:
+    """Whether a stage is to be watched on because the judge is not certain, and may still become so."""
+    judge, trial = progress.plan.conditions.judge, progress.trial
+    if judge is None or judge.undecided is not Undecided.WAIT:
+        return False
+    if trial is not None and trial.is_certain:
+        return False
+    moved = [part for part in progress.parts if part.step is PartStep.MOVED and part.group_id in looked.groups]
+    has_share = any(part.order is not None and part.order.members for part in moved)
+    return bool(moved) and (has_share or any(True for _ in still_parts(progress, looked)))
 
 
 def judged(progress: Progress, looked: Looked) -> Iterator[tuple[GroupId, tuple[Reading, ...]]]:

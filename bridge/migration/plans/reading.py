@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from bridge.migration.patterns import Form, Pattern, PatternUnreadable, ReadRegex, make_matcher
-from bridge.migration.plans.conditions import DEFAULT_LIMITS, TOLERANCE_PERCENT, Conditions, Limit, Measure
+from bridge.migration.plans.conditions import (
+    DEFAULT_LIMITS,
+    TOLERANCE_PERCENT,
+    Conditions,
+    Judge,
+    Limit,
+    Measure,
+    Undecided,
+)
 from bridge.migration.plans.values import WHOLE, Plan, Reaction, Stage
 from bridge.migration.route import ROADS_OF_RULES, Road
 
@@ -30,8 +38,12 @@ GROUPS_MAX, STAGES_MAX, PATTERNS_MAX = 1_000, 20, 1_000
 WATCH_MAX_MS = 30 * 24 * 3_600_000
 KEYS = (
     *("plan", "to", "groups", "except", "stages", "observe.ms", "conditions", "tolerance.percent"),
-    *("on.broken", "groups.max", "allow.rebalance"),
+    *("on.broken", "groups.max", "allow.rebalance", "judge"),
 )
+JUDGE_KEYS = ("of", "level.percent", "effect.percent", "undecided")
+WAITS = "waits"
+"""What there is to judge: how long members wait in rebalances."""
+LEVEL_MAX, EFFECT_MAX = 20, 40
 _STAGE_KEYS = ("groups", "members", "watch.ms")
 _FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
 
@@ -209,11 +221,11 @@ def _stages(reader: _Reader, destination: Road) -> tuple[Stage, ...]:
 
 
 def _conditions(reader: _Reader) -> Conditions:
-    tolerance = reader.number("tolerance.percent", TOLERANCE_PERCENT, WHOLE, 10_000)
+    tolerance, judge = reader.number("tolerance.percent", TOLERANCE_PERCENT, WHOLE, 10_000), _judge(reader)
     value = reader.written.get("conditions", {})
     if not isinstance(value, Mapping):
         reader.fault(WRONG_VALUE, "conditions", f"{value!r:.80}", "`MEASURE: NUMBER` lines")
-        return Conditions(tolerance_percent=tolerance)
+        return Conditions(tolerance_percent=tolerance, judge=judge)
     inner = _Reader(value, "conditions.", reader.faults)
     inner.check_keys(tuple(Measure))
     limits = {limit.measure: limit.most for limit in DEFAULT_LIMITS}
@@ -222,4 +234,21 @@ def _conditions(reader: _Reader) -> Conditions:
             limits.pop(measure, None)
         elif measure.value in value:
             limits[measure] = inner.number(measure.value, 0, 0, 2**53)
-    return Conditions(tuple(Limit(measure, limits[measure]) for measure in Measure if measure in limits), tolerance)
+    kept = tuple(Limit(measure, limits[measure]) for measure in Measure if measure in limits)
+    return Conditions(kept, tolerance, judge)
+
+
+def _judge(reader: _Reader) -> Judge | None:
+    """`judge: waits`, or `of: waits` with how sure it has to be."""
+    value = reader.written.get("judge")
+    if value is None:
+        return None
+    written: Mapping[object, object] = value if isinstance(value, Mapping) else {"of": value}
+    inner = _Reader(written, "judge.", reader.faults)
+    inner.check_keys(JUDGE_KEYS)
+    inner.choice("of", (WAITS,), WAITS)
+    return Judge(
+        level_percent=inner.number("level.percent", Judge().level_percent, 1, LEVEL_MAX),
+        effect_percent=inner.number("effect.percent", Judge().effect_percent, 1, EFFECT_MAX),
+        undecided=Undecided(inner.choice("undecided", tuple(Undecided), Undecided.PROMOTE.value)),
+    )

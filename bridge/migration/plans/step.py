@@ -10,7 +10,7 @@ from typing import assert_never
 
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.following import RETRY_MS, follow, note, with_controls
-from bridge.migration.plans.judging import find_fault, judged, nearest
+from bridge.migration.plans.judging import find_fault, judge_said, judged, nearest, waits_for_judge, with_canaries
 from bridge.migration.plans.values import (
     REFUSALS_MAX,
     TRANSITIONS,
@@ -122,7 +122,7 @@ def _resume(state: PlanState, now_ms: int) -> PlanState:
     if not isinstance(state, Held):
         return state
     progress = note(state.progress, _told(state, now_ms, "an operator resumed the plan"))
-    progress = replace(progress, parts=tuple(map(_tried_again, progress.parts)), controls=())
+    progress = replace(progress, parts=tuple(map(_tried_again, progress.parts)), controls=(), trial=None)
     if state.stage < 0:
         return Observing(progress, now_ms)
     if state.is_watched:
@@ -143,8 +143,9 @@ def _promote(state: PlanState, now_ms: int) -> PlanState:
             return Ready(note(state.progress, _told(state, now_ms, "an operator ordered the first stage")))
         case Watching() | Held():
             progress = note(state.progress, _told(state, now_ms, "an operator ordered the next stage"))
-            parts = tuple(map(_tried_again, progress.parts)) if isinstance(state, Held) else progress.parts
-            return _after(replace(progress, parts=parts), state.stage)
+            if isinstance(state, Held):
+                progress = replace(progress, parts=tuple(map(_tried_again, progress.parts)), trial=None)
+            return _after(progress, state.stage)
         case Ready() | Moving() | Settled() | Returning() | Returned():
             return state
         case _:
@@ -152,8 +153,14 @@ def _promote(state: PlanState, now_ms: int) -> PlanState:
 
 
 def _after(progress: Progress, stage: int) -> Moving | Settled:
-    """What comes after a stage; figures are counted afresh, with others to compare them with."""
-    progress = replace(progress, parts=tuple(replace(part, began=None) for part in progress.parts), controls=())
+    """What comes after a stage; figures are counted afresh, with others to compare them with.
+
+    A judge that was certain begins anew: what it found concerns what was moved by then. One that was not goes on.
+    """
+    trial = progress.trial
+    is_certain = trial is not None and trial.is_certain
+    parts = tuple(replace(part, began=None) for part in progress.parts)
+    progress = replace(progress, parts=parts, controls=(), trial=None if is_certain else trial)
     return Settled(progress) if stage + 1 >= len(progress.plan.stages) else Moving(progress, stage + 1)
 
 
@@ -175,9 +182,11 @@ def _look(state: PlanState, looked: Looked, now_ms: int) -> PlanStep:
         case Ready():
             return Step(Moving(progress, 0) if looked.room > 0 else Ready(progress))
         case Moving():
-            return _move(Moving(with_controls(progress, looked), state.stage), looked, now_ms)
+            progress = with_canaries(with_controls(progress, looked), looked, now_ms)
+            return _move(Moving(progress, state.stage), looked, now_ms)
         case Watching():
-            return _watch(Watching(with_controls(progress, looked), state.stage, state.until_ms), looked, now_ms)
+            progress = with_canaries(with_controls(progress, looked), looked, now_ms)
+            return _watch(Watching(progress, state.stage, state.until_ms), looked, now_ms)
         case Returning():
             return _bring_back(progress, looked, now_ms)
         case Settled() | Returned() | Held():
@@ -218,10 +227,11 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
-    if now_ms < state.until_ms:
+    if now_ms < state.until_ms or waits_for_judge(state.progress, looked):
         return Step(state)
     group_id, readings = nearest(judged(state.progress, looked))
     told = f"stage {state.stage + 1} kept its conditions" + (f"; nearest to one came {group_id}" if group_id else "")
+    told += f"; the judge of waits: {said}" if (said := judge_said(state.progress)) else ""
     kept = Verdict(now_ms, state.stage, Ruling.KEPT, told, group_id, readings)
     return Step(_after(note(state.progress, kept), state.stage))
 

@@ -9,6 +9,7 @@ from enum import StrEnum, auto
 
 from bridge.migration.orders import MoveOrder, MoveProgress
 from bridge.migration.patterns import Pattern
+from bridge.migration.plans.canaries import Trial, Waited
 from bridge.migration.plans.conditions import Conditions, Figures, Reading
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId, MemberId
@@ -159,12 +160,15 @@ class Progress:
     """What every phase has: the plan, its groups in the order in which they are moved, and what was decided so far.
 
     `controls` are groups that were not moved, with their figures when the stage began; empty until they are looked at.
+    `trial` is what the judge of canaries has seen, None if the plan has none or nobody has been moved since it began
+    anew.
     """
 
     plan: Plan
     parts: tuple[Part, ...]
     verdicts: tuple[Verdict, ...] = ()
     controls: tuple[Control, ...] = ()
+    trial: Trial | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +253,13 @@ class Seen:
 class Looked:
     """The groups of a plan, and others that are not moved, as they are now; `room` for so many further moves.
 
-    A group that is not named is gone.
+    A group that is not named is gone. `waits` are rebalances of groups of the plan since the look before.
     """
 
     groups: Mapping[GroupId, Seen]
     others: Mapping[GroupId, Figures]
     room: int
+    waits: tuple[Waited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

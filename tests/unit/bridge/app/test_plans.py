@@ -11,7 +11,7 @@ from bridge.app.plans import DrivenPlans, Grounds
 from bridge.migration.plans.values import Held, Moving, PlanState, PromoteOrdered, Returned, ReturnOrdered, Settled
 from bridge.migration.route import Road
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
-from bridge.telemetry.group_figures import GroupCounts
+from bridge.telemetry.group_figures import GroupCounts, GroupWaits
 from bridge.telemetry.schema.terms import Protocol
 from bridge.telemetry.schema.terms import Road as TrackRoad
 from tests.support.obedient_moves import ObedientMoves
@@ -40,6 +40,7 @@ class Bridge:
     names: tuple[str, ...] = ("pay-1", "pay-2", "pay-3", "pay-4", "orders")
     moves: ObedientMoves = field(default_factory=ObedientMoves)
     counts: dict[str, GroupCounts] = field(default_factory=dict)
+    waits: list[GroupWaits] = field(default_factory=list)
     lag: dict[GroupId, int] = field(default_factory=dict)
     lag_looks: int = 0
     plans: DrivenPlans = field(init=False)
@@ -54,6 +55,7 @@ class Bridge:
             Grounds(
                 moves=self.moves,
                 counts=lambda name: self.counts.get(name) or GroupCounts(),
+                waits=self.take_waits,
                 tracks=self.tracks,
                 lags=self.lags,
                 kept=self.kept,
@@ -66,6 +68,15 @@ class Bridge:
     def tracks(self) -> Mapping[GroupId, GroupTrack] | None:
         """The groups that are heard."""
         return {GroupId(name): track(name) for name in self.names} if self.followed else None
+
+    def take_waits(self) -> list[GroupWaits]:
+        """What was not asked for yet."""
+        taken, self.waits = self.waits, []
+        return taken
+
+    def rebalance(self, name: str, waited_us: int) -> None:
+        """A rebalance in which one of the two members of a group waited so long."""
+        self.waits.append(GroupWaits(name, self.now_ms * 1_000, {f"{name}-0": waited_us} if waited_us else {}))
 
     async def lags(self) -> Mapping[GroupId, int]:
         """How far groups are behind."""
@@ -215,3 +226,35 @@ async def test_word_of_an_operator_counts_at_once() -> None:
     assert bridge.plans.tell("p", PromoteOrdered()) is not None
     await bridge.look(2)
     assert bridge.phase() is Moving
+
+
+async def test_judge_of_waits_goes_on_after_a_restart() -> None:
+    """What it saw is in the journal; members that did not wait count, and groups of no plan do not."""
+    bridge = Bridge()
+    await bridge.begin(TEXT.replace("50%", "50%, watch.ms: 600000") + "judge: waits\n")
+    await bridge.look(6)
+    moved = {order.group_id for order in bridge.moves.orders}
+    for _ in range(10):
+        for name in bridge.names:
+            bridge.rebalance(name, 3_000_000 if GroupId(name) in moved else 0)
+        await bridge.look()
+        bridge.restart()
+    (state,) = bridge.plans.all()
+    trial = state.progress.trial
+    assert trial is not None
+    assert (len(trial.scored.scores), trial.control_count, trial.treatment_count) == (20, 20, 20)
+    assert (trial.scored.recent[0].control, sorted(trial.scored.recent[0].treatment)) == ((0.0, 0.0), [0.0, 3.0])
+    for _ in range(20):
+        for name in bridge.names:
+            bridge.rebalance(name, 3_000_000 if GroupId(name) in moved else 0)
+        await bridge.look()
+    assert bridge.phase() is Held
+
+
+async def test_what_changes_nothing_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that waits costs no text at every look."""
+    bridge = Bridge()
+    await bridge.begin(TEXT + "observe.ms: 600000\n")
+    await bridge.look()
+    monkeypatch.setattr(plans, "encode_plans", lambda _states: pytest.fail("nothing has changed"))
+    await bridge.look()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bridge.canary.pairing import Pairing, Unit, pair_up
+from bridge.canary.pairing import Alone, Pairing, Unit, pair_next, pair_up
 
 HOUR_US = 3_600_000_000
 
@@ -78,3 +78,13 @@ def test_partner_depends_on_when_it_began_alone() -> None:
 def test_no_units_make_no_pairs() -> None:
     """Nothing is nothing, and not apart."""
     assert pair_up([], HOUR_US).pairs == ()
+
+
+def test_units_may_come_one_by_one() -> None:
+    """Who is alone waits for a neighbour, or goes when it is too old for whoever comes."""
+    pairs, alone = pair_next(Alone(), [control(10), control(20)], 15)
+    assert (pairs, alone) == ((), Alone((control(10), control(20))))
+    pairs, alone = pair_next(alone, [treatment(30)], 15)
+    assert ([(pair.control, pair.treatment) for pair in pairs], alone) == ([((1.0,), (2.0,))], Alone())
+    pairs, alone = pair_next(Alone((control(10),)), [treatment(100)], 15)
+    assert (pairs, alone) == ((), Alone((), (treatment(100),)))

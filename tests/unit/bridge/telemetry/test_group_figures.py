@@ -1,13 +1,17 @@
 """What is counted for plans."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.telemetry import group_figures
 from bridge.telemetry.event_log.sinks import Line
-from bridge.telemetry.group_figures import GroupCounts, GroupFigures
+from bridge.telemetry.group_figures import GroupCounts, GroupFigures, GroupWaits
 from bridge.telemetry.rebalances.assembling import assemble
+from bridge.telemetry.rebalances.rebalance import Rebalance
+from bridge.telemetry.schema.disturbance import IDLE
 from bridge.telemetry.schema.facts import CommitPassed, Event, MemberLeft, MemberTold, Stamp
-from bridge.telemetry.schema.terms import Carrier, Departure, News, Protocol, Road
+from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Protocol, Road
 from tests.support.event_stories import cooperative_handover, eager_meeting
 
 
@@ -80,3 +84,46 @@ def test_only_so_many_groups_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     figures.tend()
     figures.close()
     assert figures.of("g") == figures.of("orders") == GroupCounts()
+
+
+def waited(waits_max: int, *rebalances: Rebalance) -> list[GroupWaits]:
+    """What is kept of them."""
+    figures = GroupFigures(waits_max)
+    for rebalance in rebalances:
+        figures.take(rebalance)
+    return list(figures.take_waits())
+
+
+def test_waits_of_members_are_kept_until_they_are_taken() -> None:
+    """As much of them as every road shows; who did not wait is not named."""
+    (handover,) = assemble(cooperative_handover().events)
+    (waits,) = waited(10, handover)
+    assert (waits.group_id, waits.began_wall_us) == ("orders", handover.began_wall_us)
+    for member in handover.members:
+        shown = sum(one.duration_us for one in member.stretches if one.phase not in IDLE)
+        assert waits.waited_us.get(member.member_id, 0) == shown
+    assert len(waits.waited_us) >= 1
+    figures = GroupFigures(10)
+    figures.take(handover)
+    assert (len(figures.take_waits()), len(figures.take_waits())) == (1, 0)
+
+
+def test_rebalances_that_cut_one_another_short_are_one() -> None:
+    """It began with the first, and each wait counts."""
+    (first,) = assemble(cooperative_handover().events)
+    cut = replace(first, outcome=Outcome.SUPERSEDED)
+    second = replace(first, rebalance_id="second", supersedes=first.rebalance_id, began_wall_us=first.began_wall_us + 9)
+    (alone,) = waited(10, first)
+    (both,) = waited(10, cut, second)
+    assert both.began_wall_us == first.began_wall_us
+    assert both.waited_us == {member_id: 2 * wait for member_id, wait in alone.waited_us.items()}
+    stranger = replace(second, supersedes="")
+    assert [one.began_wall_us for one in waited(10, cut, stranger)] == [first.began_wall_us, second.began_wall_us]
+
+
+def test_only_so_many_waits_are_kept() -> None:
+    """The newest; none at all where nobody asks for some."""
+    (first,) = assemble(cooperative_handover().events)
+    later = [replace(first, began_wall_us=number) for number in range(5)]
+    assert [one.began_wall_us for one in waited(2, *later)] == [3, 4]
+    assert waited(0, *later) == []

@@ -1,9 +1,14 @@
 """The JSON of a plan in its phases."""
 
+import json
+from dataclasses import replace
+
 from bridge.admin.plan_pages import faults_document, plan_document
+from bridge.migration.plans.conditions import Conditions, Judge
 from bridge.migration.plans.step import step
 from bridge.migration.plans.values import PauseOrdered
-from tests.support.obedient_plans import FAULT, planned
+from tests.support.obedient_plans import FAULT, PLAN, planned
+from tests.support.planned_world import PlannedWorld
 
 
 def test_watched_plan_has_everything() -> None:
@@ -50,3 +55,24 @@ def test_faults_are_told_together() -> None:
     """With the code of the first."""
     document = faults_document((FAULT, FAULT))
     assert (document["code"], document["error"]) == ("EB-PLAN-004", f"{FAULT}; {FAULT}")
+
+
+def test_judge_of_waits_is_shown_with_its_effect() -> None:
+    """Nothing where the plan asks none; no bounds before there is something to bound."""
+    assert plan_document(planned(6))["judge"] is None
+    world = PlannedWorld(replace(PLAN, conditions=Conditions(judge=Judge())), ["g-1", "g-2", "g-3"])
+    world.run(6)
+    judge = plan_document(world.state)["judge"]
+    assert isinstance(judge, dict)
+    assert (judge["verdict"], judge["pairs"], judge["slower"], judge["since_ms"]) == ("insufficient", 0, None, None)
+    for _ in range(40):
+        for group_id in world.figures:
+            world.rebalance(group_id, 1_000, 3_000)
+    world.look()
+    judge = plan_document(world.state)["judge"]
+    assert isinstance(judge, dict)
+    assert (judge["verdict"], judge["decided_after"], judge["pairs"], judge["pairs_min"]) == ("fail", 30, 40, 30)
+    assert (judge["moved_rebalances"], judge["other_rebalances"]) == (80, 40)
+    assert judge["difference_s"] == {"estimate": 2.0, "low": 2.0, "high": 2.0}
+    assert judge["slower"]["estimate"] == 1.0
+    assert json.loads(json.dumps(judge)) == judge

@@ -1,12 +1,13 @@
 """Plans as text: what is written is read, and nothing else."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from bridge.migration.patterns import Form, Pattern
-from bridge.migration.plans.conditions import Conditions, Figures, Limit, Measure
+from bridge.migration.plans.conditions import Conditions, Figures, Judge, Limit, Measure, Undecided
 from bridge.migration.plans.journal import decode_plans, encode_plans
 from bridge.migration.plans.values import Plan, PlanState, Reaction, ResumeOrdered, Stage
 from bridge.migration.route import Road
@@ -20,7 +21,9 @@ PLAN = Plan(
     exceptions=(Pattern("g-old", Form.EXACT),),
     stages=(Stage(groups_percent=30, members_percent=50, watch_ms=4_000), Stage(groups_percent=100)),
     observe_ms=3_000,
-    conditions=Conditions((Limit(Measure.LAG, 3), Limit(Measure.REBALANCES, 0)), 120),
+    conditions=Conditions(
+        (Limit(Measure.LAG, 3), Limit(Measure.REBALANCES, 0)), 120, Judge(level_percent=3, undecided=Undecided.WAIT)
+    ),
     groups_max=2,
 )
 
@@ -30,6 +33,8 @@ def states(plan: Plan, *, is_spoilt: bool) -> Iterator[PlanState]:
     world = PlannedWorld(plan, [f"g-{number}" for number in range(4)])
     yield world.state
     for look in range(40):
+        for group_id in (*world.figures, *world.figures):
+            world.rebalance(group_id, 10 + look, 10 + look)
         world.look()
         yield world.state
         world.end_all()
@@ -42,11 +47,14 @@ def states(plan: Plan, *, is_spoilt: bool) -> Iterator[PlanState]:
 def test_every_state_is_read_as_it_was_written() -> None:
     """All phases with all that is in them."""
     seen: set[type] = set()
+    trials = 0
     for plan in (PLAN, replace(PLAN, reaction=Reaction.RETURN)):
         for is_spoilt in (False, True):
             for state in states(plan, is_spoilt=is_spoilt):
                 seen.add(type(state))
+                trials += state.progress.trial is not None
                 assert decode_plans(encode_plans({"p": state})) == {"p": state}
+    assert trials > 10
     assert seen == set(PlanState.__args__)
 
 
@@ -60,9 +68,24 @@ def test_several_plans_are_kept_by_name() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "[0,[]]", "[1]", "[1,[3]]", '[1,[["Held",[]]]]', '[1,[["Driving",[1]]]]', '[1,[["Ready",[[1]]]]]'],
+    [
+        *("", "{", "[]", "[0,[]]", "[1]", "[1,[3]]", "[3,[]]"),
+        *('[1,[["Held",[]]]]', '[1,[["Driving",[1]]]]', '[1,[["Ready",[[1]]]]]', '[2,[["Ready",[[1,[]]]]]]'),
+    ],
 )
 def test_what_nobody_wrote_is_refused(text: str) -> None:
     """A damaged journal, or that of a later version."""
     with pytest.raises(MalformedPlain):
         decode_plans(text)
+
+
+def test_plans_of_a_version_without_a_judge_are_read() -> None:
+    """They ask none."""
+    plan = replace(PLAN, conditions=replace(PLAN.conditions, judge=None))
+    state = next(states(plan, is_spoilt=False))
+    version, plans = json.loads(encode_plans({"p": state}))
+    (name, fields) = plans[0]
+    progress = fields[0]
+    assert progress.pop() is None
+    assert progress[0][6].pop() is None
+    assert (version, decode_plans(json.dumps([1, [[name, fields]]]))) == (2, {"p": state})

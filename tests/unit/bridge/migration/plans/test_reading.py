@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.migration.patterns import Form, Matches, Pattern, PatternUnreadable
-from bridge.migration.plans.conditions import DEFAULT_LIMITS, Conditions, Limit, Measure
+from bridge.migration.plans.conditions import DEFAULT_LIMITS, Conditions, Judge, Limit, Measure, Undecided
 from bridge.migration.plans.reading import KEYS, names_group, read_plan
 from bridge.migration.plans.values import Plan, Reaction, Stage
 from bridge.migration.route import Road
@@ -39,6 +39,7 @@ def test_everything_that_a_plan_can_say() -> None:
         "on.broken": "return",
         "groups.max": 4,
         "allow.rebalance": True,
+        "judge": {"of": "waits", "level.percent": 1, "effect.percent": 20, "undecided": "wait"},
     }
     assert set(written) == set(KEYS)
     read = read_plan(written, read_regex)
@@ -51,7 +52,9 @@ def test_everything_that_a_plan_can_say() -> None:
         exceptions=(Pattern("pay-old*"),),
         stages=(Stage(groups_percent=5, members_percent=10, watch_ms=600), Stage(groups_percent=100)),
         observe_ms=7,
-        conditions=Conditions((*kept, Limit(Measure.ERRORS, 3), Limit(Measure.LAG, 100)), 200),
+        conditions=Conditions(
+            (*kept, Limit(Measure.ERRORS, 3), Limit(Measure.LAG, 100)), 200, Judge(1, 20, Undecided.WAIT)
+        ),
         reaction=Reaction.RETURN,
         groups_max=4,
         allow_rebalance=True,
@@ -72,6 +75,12 @@ def test_everything_that_a_plan_can_say() -> None:
         ({"groups": ["a", {"match": "a", "group": "b"}]}, "EB-PLAN-005", "groups[1]"),
         ({"groups": [{"regex": "("}]}, "EB-PLAN-005", "groups[0]"),
         ({"except": [{"glob": "x"}]}, "EB-PLAN-005", "except[0]"),
+        ({"judge": "commits"}, "EB-PLAN-004", "judge.of"),
+        ({"judge": True}, "EB-PLAN-004", "judge.of"),
+        ({"judge": {"level": 5}}, "EB-PLAN-002", "judge.level"),
+        ({"judge": {"level.percent": 0}}, "EB-PLAN-004", "judge.level.percent"),
+        ({"judge": {"effect.percent": 41}}, "EB-PLAN-004", "judge.effect.percent"),
+        ({"judge": {"undecided": "fail"}}, "EB-PLAN-004", "judge.undecided"),
         ({"stages": {}}, "EB-PLAN-004", "stages"),
         ({"stages": ["half"]}, "EB-PLAN-004", "stages[0]"),
         ({"stages": [{"groups": "0%"}]}, "EB-PLAN-004", "stages[0].groups"),
@@ -113,3 +122,10 @@ def test_groups_that_are_meant() -> None:
     read = read_plan({**LEAST, "groups": ["a-*", {"group": "b*"}], "except": ["a-old*"]}, read_regex)
     meant = names_group(read.plan, read_regex)
     assert [name for name in ("a-1", "a-old-1", "b*", "bc") if meant(name)] == ["a-1", "b*"]
+
+
+def test_judge_of_waits_is_asked_by_its_name() -> None:
+    """With the level and the effect of the comparison of tables; nobody is asked where nothing is said."""
+    assert read_plan({**LEAST, "judge": "waits"}, read_regex).plan.conditions == Conditions(judge=Judge())
+    assert read_plan({**LEAST, "judge": {}}, read_regex).plan.conditions.judge == Judge(5, 10, Undecided.PROMOTE)
+    assert read_plan(LEAST, read_regex).plan.conditions.judge is None

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.patterns import Pattern
-from bridge.migration.plans.conditions import Figures
+from bridge.migration.plans.conditions import Conditions, Figures, Judge, Undecided
 from bridge.migration.plans.following import RETRY_MS
 from bridge.migration.plans.step import is_over, parts_of, stage_of
 from bridge.migration.plans.values import (
@@ -280,3 +280,74 @@ def test_group_that_can_not_be_brought_back_is_told() -> None:
 def test_stages_round_up() -> None:
     """A canary is at least one group, and a later stage never has fewer than an earlier one."""
     assert [parts_of(PLAN, stage, count) for stage, count in ((-1, 10), (0, 10), (0, 1), (1, 7))] == [0, 2, 1, 7]
+
+
+JUDGED = replace(PLAN, conditions=Conditions(judge=Judge()))
+
+
+def rebalance(one: PlannedWorld, times: int, moved_wait_ms: int) -> None:
+    """Every group rebalances so often; members that were moved wait so long, others a second."""
+    for _ in range(times):
+        for group_id in one.figures:
+            one.rebalance(group_id, 1_000, moved_wait_ms)
+    one.look()
+
+
+def test_judge_of_waits_holds_the_plan_or_returns_the_groups() -> None:
+    """When it is certain that who was moved waits longer, whatever the other conditions say."""
+    one = watched(JUDGED)
+    rebalance(one, 10, 3_000)
+    assert one.phase() is Watching, "twenty pairs are not enough yet"
+    rebalance(one, 10, 3_000)
+    assert isinstance(one.state, Held)
+    assert "members that were moved wait longer than others: fail after 30 of 40 pairs" in one.state.reason
+    other = watched(replace(JUDGED, reaction=Reaction.RETURN))
+    rebalance(other, 20, 3_000)
+    assert other.phase() is Returning
+    other.run()
+    assert (other.phase(), moved_of(other)) == (Returned, [])
+
+
+def test_stage_says_what_its_judge_found() -> None:
+    """A certain judge begins anew with the next stage, one that is not goes on."""
+    one = watched(JUDGED)
+    rebalance(one, 45, 500)
+    one.run(5)
+    assert one.phase() is Moving
+    (kept,) = [verdict for verdict in one.state.progress.verdicts if verdict.ruling is Ruling.KEPT]
+    assert "; the judge of waits: pass after 82 of 90 pairs" in kept.sentence
+    assert one.state.progress.trial is None
+    other = watched(JUDGED)
+    rebalance(other, 5, 500)
+    other.run(5)
+    assert other.phase() is Moving
+    assert "; the judge of waits: not enough yet (10 pairs" in other.state.progress.verdicts[-1].sentence
+    assert other.state.progress.trial is not None
+
+
+def test_stage_waits_for_its_judge_if_the_plan_says_so() -> None:
+    """Until it is certain, or an operator knows better; where nobody is left to compare with, it does not wait."""
+    plan = replace(JUDGED, conditions=Conditions(judge=Judge(undecided=Undecided.WAIT)))
+    one = watched(plan)
+    one.run(20)
+    assert one.phase() is Watching
+    rebalance(one, 45, 500)
+    assert one.phase() is Moving
+    one.run()
+    assert one.phase() is Settled
+    other = watched(plan)
+    other.run(20)
+    other.tell(PromoteOrdered())
+    assert other.phase() is Moving
+
+
+def test_judge_begins_anew_when_a_held_plan_goes_on() -> None:
+    """An operator has looked at what it found."""
+    for word in (ResumeOrdered(), PromoteOrdered()):
+        one = watched(JUDGED)
+        rebalance(one, 20, 3_000)
+        assert one.phase() is Held
+        one.tell(word)
+        one.look()
+        assert one.phase() in {Watching, Moving}
+        assert one.state.progress.trial is None
