@@ -12,7 +12,7 @@ import click
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_REPLAYS = ("bridge/whatif", "bridge/engine", "bridge/telemetry/following", "bridge/telemetry/cause")
-PACKED = ("bridge/analytics", "bridge/canary", "bridge/telemetry/schema", "translators/dialects", *OF_REPLAYS)
+PACKED = ("bridge/analytics", "bridge/migration/canary", "bridge/telemetry/schema", "translators/dialects", *OF_REPLAYS)
 """The room, the judge that it asks, the words of the event log and of the protocols, and what plays a group again."""
 SINGLE_FILES = (Path("bridge/log_lines.py"),)
 """What the follower says of what it leaves out."""

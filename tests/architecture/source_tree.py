@@ -14,7 +14,6 @@ SOURCE_FOLDERS = ("bridge", "translators")
 ALL_FOLDERS = (*SOURCE_FOLDERS, "tests", "deploy")
 PURE_ROOMS = (
     "translators",
-    "bridge/canary",
     "bridge/engine",
     "bridge/wire",
     "bridge/migration",

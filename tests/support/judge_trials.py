@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bridge.canary.judging import Rules, Verdict, judge
-from bridge.canary.pairing import Pair
+from bridge.migration.canary.judging import Rules, Verdict, judge
+from bridge.migration.canary.pairing import Pair
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "canary-judge.md"
 MARKS = ("<!-- trials -->", "<!-- end of trials -->")

@@ -26,7 +26,7 @@ from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.kafka import create_topic
 
-RECORD = Path(__file__).resolve().parents[1] / "unit" / "bridge" / "canary" / "recorded_rebalances.json"
+RECORD = Path(__file__).resolve().parents[1] / "unit" / "bridge" / "migration" / "canary" / "recorded_rebalances.json"
 MEMBERS, PARTITIONS = 8, 24
 RESTART_S = 2.0
 DECIMALS = 4

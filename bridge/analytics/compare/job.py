@@ -12,8 +12,8 @@ from bridge.analytics.engines.table_files import require_tables
 from bridge.analytics.engines.views import Views
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec
-from bridge.canary.judging import Interval, Judgement, Rules, Verdict, judge
-from bridge.canary.pairing import Pairing, Unit, pair_up
+from bridge.migration.canary.judging import Interval, Judgement, Rules, Verdict, judge
+from bridge.migration.canary.pairing import Pairing, Unit, pair_up
 
 MICROS = 1_000_000
 STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAIL: 1, Verdict.INSUFFICIENT: 3}

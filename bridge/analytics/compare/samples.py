@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bridge.analytics.compare import questions
 from bridge.analytics.engines.views import QuestionRefused, Row, Views
 from bridge.analytics.errors import AnalyticsError
-from bridge.canary.pairing import Unit
+from bridge.migration.canary.pairing import Unit
 from bridge.telemetry.schema.terms import Phase, Road
 
 HIDDEN_ON_PASS = frozenset({Phase.AWAITING_RELEASE.value})

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from bridge.canary.judging import Finding, Interval, Rules, Verdict, decide, mean_difference, win_rate
-from bridge.canary.pairing import MATCHED_MIN, Alone, Unit, pair_next
-from bridge.canary.scoring import Scored, score
+from bridge.migration.canary.judging import Finding, Interval, Rules, Verdict, decide, mean_difference, win_rate
+from bridge.migration.canary.pairing import MATCHED_MIN, Alone, Unit, pair_next
+from bridge.migration.canary.scoring import Scored, score
 from bridge.migration.plans.conditions import PERCENT, Judge
 from translators.dialects.ids import GroupId, MemberId
 

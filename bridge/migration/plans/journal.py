@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import cast
 
-from bridge.canary.judging import Finding
-from bridge.canary.judging import Verdict as Found
-from bridge.canary.pairing import Alone, Pair, Unit
-from bridge.canary.scoring import Score, Scored
+from bridge.migration.canary.judging import Finding
+from bridge.migration.canary.judging import Verdict as Found
+from bridge.migration.canary.pairing import Alone, Pair, Unit
+from bridge.migration.canary.scoring import Score, Scored
 from bridge.migration.orders import MoveOrder
 from bridge.migration.patterns import Form as PatternForm
 from bridge.migration.patterns import Pattern

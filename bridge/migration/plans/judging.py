@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from bridge.canary.pairing import Unit
+from bridge.migration.canary.pairing import Unit
 from bridge.migration.plans.canaries import Trial, Waited, effect_of, observe, rules_of, tell, unit_of
 from bridge.migration.plans.conditions import Figures, Reading, Span, Undecided, judge
 from bridge.migration.plans.following import still_parts

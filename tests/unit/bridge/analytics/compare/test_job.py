@@ -10,7 +10,7 @@ from bridge.analytics.engines.duckdb_views import DuckDbViews
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec
 from bridge.analytics.tables.definitions import REBALANCES, STALLS
-from bridge.canary.judging import Rules, Verdict
+from bridge.migration.canary.judging import Rules, Verdict
 from tests.support.table_files import duckdb_over
 
 RULES = Rules()

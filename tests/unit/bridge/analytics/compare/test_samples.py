@@ -9,7 +9,7 @@ from bridge.analytics.compare.samples import Choice, Measure, UnitKind, sample
 from bridge.analytics.engines.duckdb_views import DuckDbViews
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.definitions import MEMBERS, PHASES, REBALANCES, STALLS, Table
-from bridge.canary.pairing import Unit
+from bridge.migration.canary.pairing import Unit
 from tests.support.table_files import duckdb_over
 
 CLASSIC, CONSUMER = "protocol = 'classic'", "protocol = 'consumer'"

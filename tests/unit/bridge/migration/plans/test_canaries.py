@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from bridge.canary.judging import Rules, Verdict, judge
-from bridge.canary.pairing import Unit, pair_up
+from bridge.migration.canary.judging import Rules, Verdict, judge
+from bridge.migration.canary.pairing import Unit, pair_up
 from bridge.migration.plans import canaries
 from bridge.migration.plans.canaries import PAIR_WITHIN_US, Trial, Waited, effect_of, observe, rules_of, tell, unit_of
 from bridge.migration.plans.conditions import Judge

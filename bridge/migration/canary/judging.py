@@ -26,9 +26,9 @@ from itertools import accumulate
 from math import inf, log, sqrt
 from statistics import NormalDist, correlation, fmean, pstdev
 
-from bridge.canary.betting import EVEN, bet, bet_on_signs, unbeaten
-from bridge.canary.pairing import Pair
-from bridge.canary.scoring import TAIL_WARM_UP, TAILS, Score, Scored, quantile, score
+from bridge.migration.canary.betting import EVEN, bet, bet_on_signs, unbeaten
+from bridge.migration.canary.pairing import Pair
+from bridge.migration.canary.scoring import TAIL_WARM_UP, TAILS, Score, Scored, quantile, score
 
 TAIL_BOLDNESS = 0.95
 TAIL_VARIANCE = 0.01

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bridge.canary.judging import Rules, Verdict, judge, mean_difference
-from bridge.canary.pairing import Pair
-from bridge.canary.scoring import Scored, score
+from bridge.migration.canary.judging import Rules, Verdict, judge, mean_difference
+from bridge.migration.canary.pairing import Pair
+from bridge.migration.canary.scoring import Scored, score
 from tests.support.judge_trials import ALIKE, DIFFERENT, Trial, play
 
 RULES = Rules()
@@ -29,7 +29,7 @@ def pair(control: Sequence[float], treatment: Sequence[float]) -> Pair:
 @pytest.fixture
 def _without_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bounds of the win rate take no part in a verdict and most of its time."""
-    monkeypatch.setattr("bridge.canary.betting.GRID", (0.5,))
+    monkeypatch.setattr("bridge.migration.canary.betting.GRID", (0.5,))
 
 
 @pytest.mark.usefixtures("_without_grid")

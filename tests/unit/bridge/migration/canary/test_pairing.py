@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bridge.canary.pairing import Alone, Pairing, Unit, pair_next, pair_up
+from bridge.migration.canary.pairing import Alone, Pairing, Unit, pair_next, pair_up
 
 HOUR_US = 3_600_000_000
 

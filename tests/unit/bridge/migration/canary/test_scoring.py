@@ -6,8 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from bridge.canary.pairing import Pair
-from bridge.canary.scoring import RECENT_PAIRS, TAIL_WARM_UP, Scored, quantile, score, win_share
+from bridge.migration.canary.pairing import Pair
+from bridge.migration.canary.scoring import RECENT_PAIRS, TAIL_WARM_UP, Scored, quantile, score, win_share
 
 
 def pair(control: Sequence[float], treatment: Sequence[float]) -> Pair:

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from bridge.canary.betting import bet, bet_on_signs, unbeaten
+from bridge.migration.canary.betting import bet, bet_on_signs, unbeaten
 
 
 def test_bet_never_loses_all_it_has() -> None:

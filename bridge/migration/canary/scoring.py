@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import floor, inf
 from statistics import fmean
 
-from bridge.canary.pairing import Pair
+from bridge.migration.canary.pairing import Pair
 
 TAILS = (0.95, 0.99)
 """The quantiles of all earlier pairs whose excess is looked at; a pass has to be certain at the first of them."""
