@@ -10,7 +10,7 @@ from typing import assert_never
 
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of
+from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, joins_natively
 from bridge.coordinators.moving.sessions import CONSUMER_SESSION_MS, Sessions
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
 from bridge.log_lines import UPSTREAM, LogFields
@@ -39,7 +39,7 @@ from translators.dialects.classic import JoinGroup, JoinGroupReply, LeaveGroup, 
 from translators.dialects.consumer_protocol import CONSUMER, NO_GENERATION, MalformedBlob
 from translators.dialects.coordinator import Refused, TakenOver
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NOWHERE, GroupId, MemberId, MemberRef, Via
+from translators.dialects.ids import JOIN_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import TxnOffsetCommit
 
@@ -91,7 +91,20 @@ class GiveBackMove:
         self._waiting = Waiting(around.ways, self._sessions)
         self._events: deque[Event] = deque()
         self._is_stepping = False
+        self._end_machines(returning)
         self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
+
+    def _end_machines(self, returning: Iterable[MemberId]) -> None:
+        """An earlier life that had asked for them may not have lived to write that their machines were let go: what
+        they would ask their broker as consumer members it would answer by 25, if it has them as classic ones.
+        """
+        for member_id in returning:
+            key = MemberRef(self._group_id, member_id)
+            epoch = self._upstream.epoch_of(key)
+            if epoch > JOIN_EPOCH:
+                self._epochs[member_id] = epoch
+            if self._upstream.translates(self._group_id, member_id):
+                self._upstream.let_go(key)
 
     # ------------------------------------------------------------------ what happens
 
@@ -124,7 +137,10 @@ class GiveBackMove:
     def take(self, held: Held) -> None:
         """See `groups.Underway`."""
         member_id = classic_member_of(held.request)
-        if member_id is None:
+        if joins_natively(held.request):
+            # Whoever comes back with less than it had would be called for it.
+            self._waiting.hold_join(held)
+        elif member_id is None:
             self._ways.to_broker(held)
         elif member_id in self.state.members:
             self._pass_on(member_id, held)

@@ -19,6 +19,7 @@ from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
 from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, is_not_known
 from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.moving.unfinished import end_machines, settle_seats
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
 from bridge.coordinators.placement import GroupPlaces
 from bridge.log_lines import LogFields
@@ -151,12 +152,7 @@ class LiveMoves:
         self._unfinished = unfinished
         for one in unfinished:
             self._router.place_group(one.group_id, Road.MOVING)
-            for member_id in tuple(self._around.mapped.seats_of(one.group_id)):
-                if self._around.upstream.translates(one.group_id, member_id):
-                    # It was taken over, which its group's place tells only once the move is over.
-                    seat = self._around.mapped.take_out(one.group_id, member_id)
-                    if seat is not None:
-                        self._around.upstream.names.put(MemberRef(one.group_id, member_id), seat.seat_id)
+            settle_seats(self._around, one)
 
     def start_in(self, nursery: trio.Nursery) -> None:
         """Make moves until the nursery is cancelled, those first that the last life began."""
@@ -334,6 +330,7 @@ class LiveMoves:
 
     def _go_on(self, unfinished: UnfinishedMove) -> None:
         group_id = unfinished.group_id
+        end_machines(self._around, unfinished)
         is_reseat = unfinished.origin is Road.MAPPED
         is_half_way = unfinished.destination is Road.EMBEDDED and unfinished.origin is not Road.PASS
         # Behind a restart a way of two ends where the first does: what comes after it can be ordered.
@@ -357,8 +354,11 @@ class LiveMoves:
             # It was given back before that, and a scout may have been sent.
             self._start_reseat(order, running, known, is_resumed=True)
             return
-        returning = {one: member for one, member in away.items() if one not in seats}
-        staying = {} if order.destination is Road.UPSTREAM else of_order(self._parts.candidates.here(group_id), order)
+        # Also who has a machine still: it is ended behind the JoinGroup that may have been answered.
+        back = away if order.destination is Road.UPSTREAM else known
+        returning = {one: member for one, member in back.items() if one not in seats}
+        here = {} if order.destination is Road.UPSTREAM else of_order(self._parts.candidates.here(group_id), order)
+        staying = {one: member for one, member in here.items() if one not in returning}
         if staying or returning:
             self._begin_give_back(order, running, staying, returning)
             return

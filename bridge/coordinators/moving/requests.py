@@ -16,7 +16,7 @@ from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, L
 from translators.dialects.configs import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, MemberId, RequestRef, Via
+from translators.dialects.ids import JOIN_EPOCH, NO_MEMBER_ID, ClientIdentity, MemberId, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, OffsetFetch, TxnOffsetCommit
 
@@ -62,6 +62,13 @@ def classic_member_of(request: GroupRequest) -> MemberId | None:
             return None
         case _:
             assert_never(request)
+
+
+def joins_natively(request: GroupRequest) -> bool:
+    """Whether a KIP-848 client asks to be a member: for the first of them a broker makes a consumer group of a classic
+    one, and deals what others have.
+    """
+    return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
 
 
 def generation_of(request: GroupRequest) -> int | None:
@@ -127,7 +134,7 @@ class Ways:
 
 
 class Waiting:
-    """Requests of members that are being asked for, and the JoinGroups of newcomers, which wait for the end.
+    """Requests of members that are being asked for, and those of newcomers, which wait for the end.
 
     How many there can be the connections limit: each has so many unanswered requests at most.
     """
@@ -143,7 +150,7 @@ class Waiting:
         self._of_members.setdefault(member_id, []).append(held)
 
     def hold_join(self, held: Held) -> None:
-        """Keep a JoinGroup until the end."""
+        """Keep the request of a newcomer until the end."""
         self._joins.append(held)
 
     def members(self) -> tuple[MemberId, ...]:
@@ -155,7 +162,7 @@ class Waiting:
         return self._of_members.pop(member_id, [])
 
     def take_joins(self) -> list[Held]:
-        """The JoinGroups that waited for the end."""
+        """What newcomers asked and waited for the end."""
         joins, self._joins = self._joins, []
         return joins
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from bridge.coordinators.moving.dealing import deals_anew, stand_otherwise
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of
+from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of, joins_natively
 from bridge.coordinators.moving.sessions import Sessions
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sentence
 from bridge.coordinators.moving.survey import left_out
@@ -56,11 +57,10 @@ _STAGES = {
 }
 SCOUT_REBALANCE_MS = 60_000
 """What a scout says of itself: it has nothing to give up."""
-RANGE = "range"
 _DEALT_ANEW = Refused(
     ErrorCode.REBALANCE_IN_PROGRESS,
-    "at this broker a scout has to come and go, and the ids of the seats that a release took are in another order than"
-    " those of the clients: range would deal anew; order it again when they have joined next",
+    "at this broker a scout has to come and go, and its assignor would deal anew as it goes; order it again when the"
+    " members have joined next, or with --allow-rebalance",
 )
 _NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
 
@@ -126,6 +126,9 @@ class TakeOverMove:
         member_id = classic_member_of(held.request)
         if isinstance(held.request, JoinGroup):
             self._take_join(held, held.request)
+        elif joins_natively(held.request):
+            # Between the pilot's question and its answer it would be given what members have that are asked for.
+            self._waiting.hold_join(held)
         elif member_id is None:
             self._ways.to_broker(held)
         elif member_id not in self.state.members:
@@ -329,12 +332,16 @@ class TakeOverMove:
         return member_id if seat is None else seat.seat_id
 
     def _may_be_dealt_anew(self) -> bool:
-        """Whether range would deal otherwise as soon as the group's epoch moves, which a scout's farewell has it do: it
-        goes by the order of ids, and those of seats that were taken in clients' places are not their clients'.
+        """Whether somebody would be dealt something else as soon as the group's epoch moves, which a scout's farewell
+        has it do; of an order for some members it is known only whether range would.
         """
-        is_range = any(SERVER_ASSIGNORS.get(one.protocol_name) == RANGE for one in self._members.values())
-        by_client = sorted(self._members)
-        return is_range and sorted(by_client, key=self._seat_id) != by_client
+        order = self._progress.now.order
+        if order.allow_rebalance:
+            return False
+        members = self._members.values()
+        if order.members:
+            return stand_otherwise(members, self._seat_id)
+        return deals_anew(members, self._seat_id, self._upstream.catalog)
 
     def _ask_scout(self, by: MemberId, epoch: int) -> None:
         if epoch == JOIN_EPOCH and self._may_be_dealt_anew():

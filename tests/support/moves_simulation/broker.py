@@ -48,8 +48,6 @@ from translators.dialects.offsets import (
     OffsetFetchReply,
 )
 
-Landed = Callable[[int | None, TopicPartition, int], None]
-"""Hears of each partition's offset that the broker keeps, and whose connection it came by."""
 OWN = ClientIdentity(client_id="epochbridge", client_host="/127.0.0.1")
 ALL_APIS_MAX = 9
 DESCRIBE_MS = 2
@@ -68,6 +66,10 @@ class BrokerLine:
     is_busy: bool = False
     queue: deque[tuple[GroupRequest, OnAnswer]] = field(default_factory=deque)
     unanswered: list[OnAnswer] = field(default_factory=list)
+
+
+Landed = Callable[[BrokerLine, TopicPartition, int], None]
+"""Hears of each partition's offset that the broker keeps, and of the connection by which it came."""
 
 
 class SimulatedBroker:
@@ -151,7 +153,7 @@ class SimulatedBroker:
     def _carry_out(self, line: BrokerLine, request: GroupRequest, then: Callable[[GroupReply], None]) -> None:
         match request:
             case OffsetCommit():
-                then(self._commit(line.owner, request))
+                then(self._commit(line, request))
             case OffsetFetch():
                 then(self._fetch(request))
             case ConsumerGroupDescribe(group_ids=group_ids):
@@ -176,14 +178,14 @@ class SimulatedBroker:
         self.group.pass_time(self._timeline.now_ms)
         self.plan()
 
-    def _commit(self, owner: int | None, request: OffsetCommit) -> OffsetCommitReply:
+    def _commit(self, line: BrokerLine, request: OffsetCommit) -> OffsetCommitReply:
         code = self.group.judge_commit(request)
         for topic in request.topics:
             name = self._name_of(topic.name, topic.topic_id)
             for entry in topic.partitions:
                 if code is ErrorCode.NONE:
                     partition = TopicPartition(name, entry.partition)
-                    self._landed(owner, partition, entry.offset)
+                    self._landed(line, partition, entry.offset)
                     self.offsets[partition] = entry.offset
         return OffsetCommitReply(
             topics=tuple(
@@ -300,7 +302,7 @@ class SimulatedBroker:
     async def commit_offsets(self, commit: OffsetCommit) -> OffsetCommitReply:
         """See `ports.Broker`."""
         await self._think()
-        return self._commit(None, commit)
+        return self._commit(BrokerLine(OWN), commit)
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""

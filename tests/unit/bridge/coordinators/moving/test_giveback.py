@@ -8,7 +8,7 @@ from bridge.coordinators.moving.candidates import REST_S, Candidates
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
-from tests.support.embedded_world import commit_request, leave_request
+from tests.support.embedded_world import commit_request, leave_request, native_join
 from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.reseated_world import described
@@ -84,6 +84,19 @@ async def test_member_is_given_back_and_its_client_keeps_its_generation(autojump
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(waiting[0]) is ErrorCode.NONE
         assert (world.road("a"), world.road()) == (Road.MAPPED, Road.PASS)
+
+
+async def test_native_newcomer_waits_for_the_end(autojump_clock: MockClock) -> None:
+    """Whoever comes back would be given less for it, and be called."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        joining = world.send("new", native_join("new"))
+        assert (world.asked("new"), world.reply(joining)) == ([], None)
+        accept(world)
+        assign(world, ZERO)
+        await trio.sleep(0.01)
+        assert world.asked("new") == [native_join("new")]
 
 
 async def test_member_with_less_is_called(autojump_clock: MockClock) -> None:

@@ -22,7 +22,7 @@ from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, J
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 MEMBERS = {"a": ZERO, "b": ONE}
@@ -247,6 +247,51 @@ async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> N
         await trio.sleep(0.1)
     async with moving_world(facts, journal) as world:
         assert (world.road("a"), world.road()) == (Road.MAPPED, Road.PASS)
+
+
+async def test_give_back_that_outlived_its_machine_in_the_journal_goes_on(
+    autojump_clock: MockClock,
+) -> None:
+    """The broker has a classic member by then: as a consumer member it would be none, and its client be told so."""
+    facts, journal, before = FakeFacts(), MemoryJournal(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a")
+        world.beat("a")
+        before.append(tuple(journal.replay()))
+        await world.order(Road.PASS)
+        assert [type(one) for one in world.asked("a")] == [JoinGroup]
+    async with moving_world(facts, before) as world:
+        assert world.candidates.around.upstream.members_of(GROUP) == {}
+        world.beat("a")
+        await trio.sleep(30)
+        joined = JoinGroupReply(
+            error=ErrorCode.NONE, member_id=MemberId("a"), generation=GENERATION, protocol_name="range"
+        )
+        assert isinstance(world.answer("a", joined), JoinGroup)
+        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        await trio.sleep(0.1)
+        assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.MAPPED)
+
+
+async def test_give_back_that_is_refused_after_a_restart_keeps_the_epoch(autojump_clock: MockClock) -> None:
+    """Its client is not called: the life before was cut off before it asked, and nothing has changed."""
+    facts, journal, before = FakeFacts(), MemoryJournal(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a")
+        world.beat("a")
+        before.append(tuple(journal.replay()))
+        await world.order(Road.PASS)
+    async with moving_world(facts, before) as world:
+        beat = world.beat("a")
+        refusal = JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=MemberId("a"))
+        assert isinstance(world.answer("a", refusal), JoinGroup)
+        await trio.sleep(0.1)
+        assert world.candidates.around.upstream.epoch_of(MemberRef(GROUP, MemberId("a"))) == GENERATION
+        assert world.code(beat) is ErrorCode.NONE
 
 
 async def test_move_that_was_all_but_over_is_over_after_a_restart(autojump_clock: MockClock) -> None:

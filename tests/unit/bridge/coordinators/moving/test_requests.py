@@ -1,10 +1,11 @@
 """Whose a request is, the ways on which it goes, and what is kept of it meanwhile."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of
+from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of, joins_natively
 from bridge.coordinators.moving.sessions import Sessions
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
@@ -175,3 +176,10 @@ def test_work_grows_with_what_a_member_asks_and_not_with_its_square() -> None:
         return lambda: kept.excuse_all(A)
 
     assert growth_faults([waiting(count) for count in (50, 100, 200, 400)]) == []
+
+
+def test_native_newcomer_is_one_that_asks_at_epoch_zero() -> None:
+    """A member that leaves or goes on is none, nor is a classic one that joins."""
+    assert joins_natively(native_join("a"))
+    assert not any(joins_natively(replace(native_join("a"), member_epoch=epoch)) for epoch in (-2, -1, 1))
+    assert not joins_natively(classic_join("a"))

@@ -10,10 +10,10 @@ from trio.testing import MockClock
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
-from bridge.migration.orders import MemberStage, MoveStage
+from bridge.migration.orders import MemberStage, MoveOrder, MoveStage
 from bridge.migration.route import Road
 from bridge.wire.codec.registry import error_reply
-from tests.support.embedded_world import commit_request, leave_request
+from tests.support.embedded_world import commit_request, leave_request, native_join
 from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
@@ -33,6 +33,7 @@ from translators.dialects.ids import MemberId, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
+ALL = frozenset(TopicPartition(TOPIC, number) for number in range(6))
 TWO_MEMBERS = {"a": ZERO, "b": ONE}
 NOT_FOUND = refused(ErrorCode.GROUP_ID_NOT_FOUND)
 
@@ -109,6 +110,32 @@ async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_cloc
         await convert(world, "a")
         await trio.sleep(0.01)
         assert heartbeat(world, "new").member_epoch == 0
+
+
+async def test_native_newcomer_waits_for_the_end_too(autojump_clock: MockClock) -> None:
+    """The broker would convert the group for it, and give it what the pilot is about to lose."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        joining = world.send("new", native_join("new"))
+        assert (world.asked("new"), world.reply(joining)) == ([], None)
+        known = replace(native_join("old"), member_epoch=3)
+        world.send("old", known)
+        assert world.asked("old") == [known]
+        await convert(world, "a")
+        await trio.sleep(0.01)
+        assert world.asked("new") == [native_join("new")]
+
+
+async def test_native_newcomer_that_waits_too_long_is_told_to_come_again(autojump_clock: MockClock) -> None:
+    """Its request has a time limit."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+        joining = world.send("new", native_join("new"))
+        await trio.sleep(SESSION_MS / 1000)
+        assert (world.asked("new"), world.code(joining)) == ([], ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 async def test_join_of_a_member_that_nobody_heard_goes_to_its_broker(autojump_clock: MockClock) -> None:
@@ -424,7 +451,7 @@ async def test_member_that_its_broker_has_no_more_is_told_so_also_behind_a_resta
 async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_all(autojump_clock: MockClock) -> None:
     """Kafka 4.0 and 4.1."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
+        world.at_broker({"a": ALL})
         world.joined("a")
         await world.order(Road.UPSTREAM)
         world.answer("a", NOT_FOUND)
@@ -433,28 +460,59 @@ async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_al
         assert (scout.member_id, scout.member_epoch, scout.subscribed_topic_names) == (SCOUT_ID, 0, ())
         world.answer("a", granted(GENERATION))
         assert heartbeat(world, "a").member_epoch == GENERATION
-        world.answer("a", granted(GENERATION, 0))
+        world.answer("a", granted(GENERATION, *range(6)))
         left = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
         assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), (SCOUT_ID, -1)]
 
 
-async def test_seats_that_range_would_deal_anew_send_no_scout(autojump_clock: MockClock) -> None:
+def seated_elsewhere(world: MovingWorld) -> None:
+    """Members as a release has seated them: under ids in another order than those of their clients."""
+    for member_id, seat_id in (("a", "y"), ("b", "x")):
+        named = MappedSeat(
+            member_id=MemberId(member_id), generation=GENERATION, seat_id=MemberId(seat_id), seat_generation=9
+        )
+        world.mapped.put(GROUP, named)
+    world.at_broker({"y": ZERO, "x": ONE})
+
+
+async def want_scout(world: MovingWorld, *members: str, allow_rebalance: bool = False) -> list[ConsumerGroupHeartbeat]:
+    """Order a move at a broker that converts only for a scout; gives what it is asked then."""
+    world.live.start(MoveOrder(GROUP, Road.UPSTREAM, tuple(map(MemberId, members)), allow_rebalance=allow_rebalance))
+    await trio.sleep(1)
+    world.beat("a")
+    world.answer("a", NOT_FOUND)
+    world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+    return [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
+
+
+@pytest.mark.parametrize("members", [(), ("a", "b")], ids=["the group", "these"])
+async def test_seats_that_range_would_deal_anew_send_no_scout(
+    members: tuple[str, ...], autojump_clock: MockClock
+) -> None:
     """Its farewell moves the group's epoch, and range goes by the order of ids, which is not that of the clients."""
     async with moving_world() as world:
-        for member_id, seat_id in (("a", "y"), ("b", "x")):
-            named = MappedSeat(
-                member_id=MemberId(member_id), generation=GENERATION, seat_id=MemberId(seat_id), seat_generation=9
-            )
-            world.mapped.put(GROUP, named)
-        world.at_broker({"y": ZERO, "x": ONE})
-        await world.order(Road.UPSTREAM)
-        world.beat("a")
-        world.answer("a", NOT_FOUND)
-        world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        seated_elsewhere(world)
+        assert await want_scout(world, *members) == []
         done = world.progress()
         assert (done.stage, done.count(MemberStage.STAYS)) == (MoveStage.REFUSED, 2)
-        assert "range would deal anew" in done.verdict
-        assert not [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
+        assert "its assignor would deal anew" in done.verdict
+
+
+async def test_group_that_was_not_dealt_by_range_sends_no_scout(autojump_clock: MockClock) -> None:
+    """The bridge deals its own groups as uniform does, and range has no memory."""
+    async with moving_world() as world:
+        world.at_broker({"a": frozenset({TopicPartition(TOPIC, 5)}), "b": ALL - {TopicPartition(TOPIC, 5)}})
+        world.joined("a", "b")
+        assert await want_scout(world) == []
+        assert world.progress().stage is MoveStage.REFUSED
+
+
+async def test_scout_goes_where_an_operator_allows_a_rebalance(autojump_clock: MockClock) -> None:
+    """Whoever is dealt something else is called, as in any rebalance."""
+    async with moving_world() as world:
+        seated_elsewhere(world)
+        (scout,) = await want_scout(world, allow_rebalance=True)
+        assert (scout.member_id, scout.member_epoch) == (SCOUT_ID, 0)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
