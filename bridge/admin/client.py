@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from bridge.admin.bridge_option import TOKEN
+from bridge.admin.bridge_option import TOKEN, CannotAsk, tls_context, tls_fault, url_of
 
 TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 """How long an answer is waited for; an order may have to ask brokers first."""
@@ -103,13 +103,15 @@ def parse(answer: bytes, admin: str) -> Mapping[str, object]:
 
 def base_url(admin: str) -> str:
     """The URL of an address; raises NoAnswer for what is none."""
-    url = admin if "://" in admin else f"http://{admin}"
     try:
+        url = url_of(admin)
         parsed = httpx.URL(url)
+    except CannotAsk as problem:
+        raise NoAnswer(str(problem)) from None
     except httpx.InvalidURL as problem:
         raise NoAnswer(_no_url(admin, str(problem))) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host or (parsed.port or 0) > PORT_MAX:
-        raise NoAnswer(_no_url(admin, "no host, a port beyond 65535, or another scheme than http"))
+        raise NoAnswer(_no_url(admin, "no host, a port beyond 65535, or another scheme than http and https"))
     return url.rstrip("/")
 
 
@@ -134,9 +136,18 @@ def _send(
         headers["authorization"] = f"Bearer {token}"
     patience_s = timeout_s or (TIMEOUT_S if order is None else ORDER_TIMEOUT_S)
     try:
+        # A plain address needs no authorities, which take a while to be read.
+        verify = tls_context() if url.lower().startswith("https:") else False
         # The environment's proxies are not for loopback.
-        return httpx.request(method, url, content=order, headers=headers, timeout=patience_s, trust_env=False)
+        return httpx.request(
+            method, url, content=order, headers=headers, timeout=patience_s, trust_env=False, verify=verify
+        )
+    except CannotAsk as problem:
+        raise NoAnswer(str(problem)) from None
     except httpx.TransportError as problem:
+        fault = tls_fault(admin, problem)
+        if fault:
+            raise NoAnswer(fault) from None
         seen = str(problem) or type(problem).__name__
         raise NoAnswer(
             f"EB-ADMIN-011: no bridge answers at {admin} ({seen}); it may not run, or "
@@ -162,4 +173,4 @@ def _unintelligible(admin: str, seen: str) -> str:
 
 
 def _no_url(admin: str, why: str) -> str:
-    return f"EB-ADMIN-013: {admin!r} is no address of an admin API ({why}); give HOST:PORT or http://HOST:PORT"
+    return f"EB-ADMIN-013: {admin!r} is no address of an admin API ({why}); give HOST:PORT, http://HOST:PORT or https://HOST:PORT"

@@ -18,7 +18,7 @@ from bridge.admin.documents import (
     show,
     unknown_group,
 )
-from bridge.admin.strangers import is_local, refuse_stranger
+from bridge.admin.strangers import certified_of, is_local, refuse_stranger
 from bridge.admin.tokens import Role, Tokens
 
 JSON = "application/json"
@@ -27,10 +27,14 @@ ORDER_BYTES_MAX = 1_048_576
 NAME_BYTES_MAX = 32_767
 """The most that a string of Kafka's protocol holds."""
 _STRANGER = (
-    "orders are taken from this machine, by a loopback address, or with a token; run the command where the bridge "
-    "runs, or give the token of admin.token.path with --admin-token-path FILE"
+    "orders are taken from this machine, by a loopback address, or with a token or a certificate; run the command "
+    "where the bridge runs, or give the token of admin.token.path with --admin-token-path FILE"
 )
 _READER = "the token that came is to read with; orders need that of admin.token.path"
+_CERTIFIED_READER = (
+    "the certificate of %r is to read with; orders need a line of admin.tls.clients.path that says `order` for it, or "
+    "a token for orders"
+)
 
 Page = Callable[[Request], Awaitable[Response]]
 Order = Mapping[str, object]
@@ -43,9 +47,10 @@ class OrderRefused(Exception):
 class Orders:
     """A page for programs that mean it.
 
-    Who brings a token needs one for orders. Without one only a loopback peer that names a loopback host may give
-    orders, also where the listener can be reached from elsewhere, and no web page of another place (Origin). All need
-    a body that says it is JSON, which a web page of a stranger can't send (CORS).
+    Who brings a token needs one for orders. Without one only whose certificate is for orders, or a loopback peer that
+    names a loopback host may give orders, also where the listener can be reached from elsewhere, and no web page of
+    another place (Origin): a browser shows certificates by itself. All need a body that says it is JSON, which a web
+    page of a stranger can't send (CORS).
     """
 
     def __init__(self, page: Page, tokens: Tokens) -> None:
@@ -75,11 +80,15 @@ class Orders:
                 return None
             self._tokens.refused += 1
             return await show(error_document("EB-ADMIN-017", _READER), 403)
-        if not is_local(request):
+        certified = certified_of(request)
+        if certified.role is not Role.ORDER and not is_local(request):
             self._tokens.refused += 1
+            if certified.role is Role.READ:
+                sentence = _CERTIFIED_READER % certified.subject[:NAME_CHARS_SHOWN]
+                return await show(error_document("EB-ADMIN-017", sentence), 403)
             return await show(error_document("EB-ADMIN-007", _STRANGER), 403)
         origin = request.headers.get("origin")
-        if origin is not None and origin.lower() != f"http://{request.url.netloc}".lower():
+        if origin is not None and origin.lower() != f"{request.url.scheme}://{request.url.netloc}".lower():
             sentence = f"a browser sent this for a page of {origin[:NAME_CHARS_SHOWN]!r}; orders are given by commands"
             return await show(error_document("EB-ADMIN-018", sentence), 403)
         return None

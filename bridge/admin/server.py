@@ -10,11 +10,12 @@ from typing import Protocol
 import trio
 
 from bridge.admin.addresses import is_loopback, parse_address, show_address
+from bridge.admin.certificates import ShakeHands
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.supervision import ADMIN, Failures, keep_running
 
 LOG = logging.getLogger("epochbridge.admin")
-WEB = "bridge.admin.pages"
+WEB = "bridge.admin.web_server"
 LOADED_AFTER_S = 1.0
 """When the web server is loaded at the latest; before that, when somebody asks."""
 STALL_MAX_MS = 5_000
@@ -22,9 +23,11 @@ STALL_MAX_MS = 5_000
 
 
 class ServePages(Protocol):
-    """See `web.serve_pages`."""
+    """See `web_server.serve_pages`."""
 
-    def __call__(self, listener: socket.socket, sources: AdminSources, *, only_local: bool) -> Awaitable[None]:
+    def __call__(
+        self, listener: socket.socket, sources: AdminSources, shake_hands: ShakeHands | None, *, only_local: bool
+    ) -> Awaitable[None]:
         """Serve until cancelled."""
 
 
@@ -32,10 +35,12 @@ async def serve_admin(
     address: str,
     sources: AdminSources,
     supervised: Failures | None = None,
+    shake_hands: ShakeHands | None = None,
     *,
     task_status: "trio.TaskStatus[str]" = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled at `HOST:PORT` (port 0: any); started with the address that was bound.
+    """Serve until cancelled at `HOST:PORT` (port 0: any), in TLS where hands can be shaken; started with the address
+    that was bound.
 
     What fails in the web server is told, and it is started again: the listener stays open.
 
@@ -45,18 +50,18 @@ async def serve_admin(
     with _listen(host, port) as listener:
         bound = show_address(host, listener.getsockname()[1])
         only_local = is_loopback(host)
-        if not only_local:
+        if not only_local and shake_hands is None:
             LOG.warning(
                 "EB-ADMIN-003: the admin API listens at %s, beyond this machine, without TLS: whoever reads along sees "
-                "tokens; set admin.listen to a loopback address or keep the port behind a firewall",
+                "tokens; set admin.tls, or admin.listen to a loopback address, or keep the port behind a firewall",
                 bound,
             )
-        LOG.info("the admin API listens at %s", bound)
+        LOG.info("the admin API listens at %s%s", bound, "" if shake_hands is None else ", in TLS")
         task_status.started(bound)
 
         async def serve() -> None:
             serve_pages = await _load_pages(listener)
-            await serve_pages(listener.dup(), sources, only_local=only_local)
+            await serve_pages(listener.dup(), sources, shake_hands, only_local=only_local)
 
         await keep_running(supervised or Failures(), ADMIN, serve)
 

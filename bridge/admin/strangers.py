@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bridge.admin.addresses import is_loopback
-from bridge.admin.documents import error_document, show
+from bridge.admin.certificates import PLACE, Certified
+from bridge.admin.documents import NAME_CHARS_SHOWN, error_document, show
 from bridge.admin.tokens import Tokens
 
 LOG = logging.getLogger("epochbridge.admin")
@@ -30,8 +31,16 @@ def is_local(request: Request) -> bool:
     return is_loopback(peer) and is_loopback(named_host(request)) and not is_passed_on
 
 
+def certified_of(request: Request) -> Certified:
+    """Whose certificate the connection of a request showed."""
+    found: object = request.scope.get(PLACE)
+    return found if isinstance(found, Certified) else Certified()
+
+
 class TokenOnly:
-    """A page for those who bring a token, whichever role it is for, and for this machine's own programs."""
+    """A page for those who bring a token or a certificate, whichever role it is for, and for this machine's own
+    programs.
+    """
 
     def __init__(self, page: Page, tokens: Tokens) -> None:
         self._page = page
@@ -39,7 +48,8 @@ class TokenOnly:
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request."""
-        if is_local(request) or self._tokens.role(request.headers.get("authorization", "")) is not None:
+        is_certified = certified_of(request).role is not None
+        if is_certified or is_local(request) or self._tokens.role(request.headers.get("authorization", "")) is not None:
             return await self._page(request)
         return await refuse_stranger(request, self._tokens)
 
@@ -57,6 +67,9 @@ async def refuse_stranger(request: Request, tokens: Tokens) -> Response:
         if tokens.has_any()
         else "this bridge has none: set admin.token.path, or ask from its own machine with admin.listen on loopback"
     )
+    subject = certified_of(request).subject
+    if subject:
+        wanted = f"no line of admin.tls.clients.path means the certificate of {subject[:NAME_CHARS_SHOWN]!r}; {wanted}"
     refusal = await show(
         error_document("EB-ADMIN-016", f"this needs a token, and none or a wrong one came; {wanted}"), 401
     )

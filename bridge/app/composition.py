@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ import trio
 from bridge.admin.contracts import AdminError, AdminSources
 from bridge.admin.server import serve_admin
 from bridge.admin.tokens import Tokens
+from bridge.app.admin_door import AdminDoor, make_door, renewed
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import leave_bridges, meet_bridges
 from bridge.app.commands import AppCommands
@@ -60,9 +61,10 @@ from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
+from bridge.net.tls_renewal import Certificates
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
-from bridge.supervision import ANNOUNCEMENT, EVENTS, RELOAD, SERVING, Failures, start_job
+from bridge.supervision import ANNOUNCEMENT, CERTIFICATES, EVENTS, RELOAD, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics
 from bridge.wire.apis import ApiKey
@@ -185,12 +187,16 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             _start_jobs(nursery, failures, groups, watch)
             _introduce(proxy.cluster, groups, upstream, places)
             sources = _sources(config, between, proxy, watch)
-            configured.renew = partial(_renew, config, proxy, sources.tokens)
+            door = make_door(config.settings)
+            admin_files = renewed(door, config.settings.certificates_watch_ms)
+            start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
+            files = (proxy.certificates, admin_files)
+            configured.renew = partial(_renew, config, files, sources.tokens)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
             moving.live.reconverts = partial(_reconverts, surveys)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
-            admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures)
+            admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures, door)
             notices = ServiceNotices(read_environment(), lambda: time.monotonic_ns() // 1_000)
             start_job(nursery, failures, RELOAD, partial(configured.run, notices))
             start_job(nursery, failures, ANNOUNCEMENT, partial(announce, proxy, admin, say, notices))
@@ -223,11 +229,12 @@ def _services(between: Between, moving: Moving, counters: Counters) -> Services:
     )
 
 
-async def _renew(config: Config, proxy: Proxy, tokens: Tokens) -> tuple[str, ...]:
+async def _renew(config: Config, files: Iterable[Certificates], tokens: Tokens) -> tuple[str, ...]:
     """Have what files hold by now count: certificates, and tokens of the admin API."""
     # The disk may never answer, and who stops the bridge does not wait for it.
     told = await trio.to_thread.run_sync(renew_admin_tokens, config.settings, tokens, abandon_on_cancel=True)
-    return (*await proxy.certificates.read_changed(), *((told,) if told else ()))
+    read = [sentence for certificates in files for sentence in await certificates.read_changed()]
+    return (*read, *((told,) if told else ()))
 
 
 def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> AdminSources:
@@ -426,12 +433,15 @@ def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
     )
 
 
-async def _start_admin(nursery: trio.Nursery, address: str, sources: AdminSources, failures: Failures) -> str:
+async def _start_admin(
+    nursery: trio.Nursery, address: str, sources: AdminSources, failures: Failures, door: AdminDoor | None
+) -> str:
     """Serve the admin API where it is wanted; gives the address it is bound to, or `off`."""
     if address == ADMIN_OFF:
         return ADMIN_OFF
     try:
-        bound: str = await nursery.start(serve_admin, address, sources, failures)
+        shake_hands = None if door is None else door.shake
+        bound: str = await nursery.start(serve_admin, address, sources, failures, shake_hands)
     except AdminError as problem:
         raise AppError(str(problem)) from problem
     return bound

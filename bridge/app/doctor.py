@@ -6,7 +6,7 @@ from functools import partial
 
 import trio
 
-from bridge.admin.bridge_option import NoToken, bring_token
+from bridge.admin.bridge_option import CannotAsk, TlsFiles, bring_files, bring_token
 from bridge.admin.client import NoAnswer, ask_doctor, parse
 from bridge.admin.doctor_page import examination_document
 from bridge.app.composition import AppError, fresh_member_id
@@ -22,14 +22,18 @@ from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address, Advertised, Directory
 
 EXAMINATION_TIMEOUT_S = 120.0
+NO_FILES = TlsFiles()
 
 
-def ask_bridge(admin: str, token_path: str = "") -> Mapping[str, object]:
-    """What a running bridge finds, asked with the token of that file; raises AppError where none answers."""
+def ask_bridge(admin: str, token_path: str = "", files: TlsFiles = NO_FILES) -> Mapping[str, object]:
+    """What a running bridge finds, asked with the token of that file, and so in TLS; raises AppError where none
+    answers.
+    """
     try:
         bring_token(token_path)
+        bring_files(files)
         return parse(ask_doctor(admin), admin)
-    except (NoAnswer, NoToken) as problem:
+    except (NoAnswer, CannotAsk) as problem:
         raise AppError(str(problem)) from None
 
 

@@ -15,8 +15,10 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.places import judge_folders, place_judges
 from bridge.app.rules import tell_findings
 from bridge.app.settings import parse_address, proxy_settings
+from bridge.app.tls import admin_tls
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.keys import Settings
 from bridge.migration.rule_findings import CODE_EVERYTHING
 from bridge.net.listener import CannotListen, raise_limit
 from bridge.telemetry.logs import LogFormat, configure_logs
@@ -137,7 +139,7 @@ def _address_judges(config: Config) -> list[Judge]:
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
     judges: list[Judge] = [partial(parse_address, key, text) for key, text in addresses]
-    return [*judges, *place_judges(config), partial(read_admin_tokens, settings), partial(proxy_settings, config)]
+    return [*judges, *place_judges(config), *_admin_judges(settings), partial(proxy_settings, config)]
 
 
 def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
@@ -149,3 +151,7 @@ def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
         except ConfigError as problem:
             faults |= dict.fromkeys(problem.faults)
     return list(faults)
+
+
+def _admin_judges(settings: Settings) -> list[Judge]:
+    return [partial(read_admin_tokens, settings), partial(admin_tls, settings)]

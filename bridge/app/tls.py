@@ -1,9 +1,10 @@
 """The keys of TLS in the words of the net room. It must not know sockets: it has files opened, no more."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridge.admin.certificates import ALLOWED, CertificateRoles, RolesUnreadable, parse_roles
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.net.client_logins import read_client_logins
@@ -20,6 +21,7 @@ from bridge.net.tls import (
 )
 
 CLIENT_AUTH = "listen.tls.client.auth"
+ROLES_BYTES_MAX = 16_777_216
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +114,82 @@ def client_tls(settings: Settings) -> ClientTls | None:
             TlsFile.CLIENTS: settings.listen_tls_clients_path,
         },
     )
-    if not settings.listen_tls:
+    certificates = ClientCertificates(settings.listen_tls_client_auth)
+    if settings.listen_tls and certificates is not ClientCertificates.REQUIRED:
+        side.refuse((TlsFile.CLIENTS,), f"{CLIENT_AUTH}: required beside it")
+    asked = _Asked(certificates, settings.listen_tls_version_min, read_client_logins)
+    return _served(side, asked, is_on=settings.listen_tls)
+
+
+def admin_tls(settings: Settings) -> ClientTls | None:
+    """How programs are spoken to that ask the admin API, None: without TLS. Raises ConfigError as `client_tls` does."""
+    side = _Side(
+        "admin.tls",
+        {
+            TlsFile.TRUST: settings.admin_tls_trust_path,
+            TlsFile.TRUST_PASSWORD: settings.admin_tls_trust_password_path,
+            TlsFile.CERTIFICATE: settings.admin_tls_certificate_path,
+            TlsFile.KEY: settings.admin_tls_key_path,
+            TlsFile.PASSWORD: settings.admin_tls_password_path,
+            TlsFile.CLIENTS: settings.admin_tls_clients_path,
+        },
+    )
+    certificates = ClientCertificates(settings.admin_tls_client_auth)
+    if settings.admin_tls and certificates is ClientCertificates.NONE:
+        side.refuse((TlsFile.CLIENTS,), f"{side.name}.client.auth: requested or required beside it")
+    return _served(side, _Asked(certificates, settings.admin_tls_version_min, read_roles), is_on=settings.admin_tls)
+
+
+def read_roles(path: Path) -> CertificateRoles:
+    """What a file allows the certificates of the admin API. Raises TlsUnusable."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(ROLES_BYTES_MAX + 1)
+        if len(data) > ROLES_BYTES_MAX:
+            raise TlsUnusable(TlsFile.CLIENTS, f"{path} has more than {ROLES_BYTES_MAX} bytes", ALLOWED)
+        return parse_roles(data.decode())
+    except OSError as problem:
+        seen = f"{path} can't be read: {problem.strerror or problem}"
+        raise TlsUnusable(TlsFile.CLIENTS, seen, ALLOWED) from None
+    except UnicodeDecodeError:
+        raise TlsUnusable(TlsFile.CLIENTS, f"{path} can't be read: it is no UTF-8", ALLOWED) from None
+    except RolesUnreadable as problem:
+        raise TlsUnusable(TlsFile.CLIENTS, f"{path}: {problem}", ALLOWED) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of those who connect; `read_clients` reads what is said of them, and raises TlsUnusable."""
+
+    certificates: ClientCertificates
+    version_min: str
+    read_clients: Callable[[Path], object]
+
+
+def _served(side: _Side, asked: _Asked, *, is_on: bool) -> ClientTls | None:
+    """How those are spoken to who connect to one side. Raises ConfigError."""
+    if not is_on:
         side.refuse(TlsFile, f"{side.name}: true beside it")
         return None
-    certificates = ClientCertificates(settings.listen_tls_client_auth)
-    if certificates is ClientCertificates.NONE:
-        side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{CLIENT_AUTH}: requested or required beside it")
-    if certificates is not ClientCertificates.REQUIRED:
-        side.refuse((TlsFile.CLIENTS,), f"{CLIENT_AUTH}: required beside it")
+    auth_key = f"{side.name}.client.auth"
+    if asked.certificates is ClientCertificates.NONE:
+        side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{auth_key}: requested or required beside it")
     identity, trust = side.identity(), side.trust()
     if identity is None:
         raise side.missing(TlsFile.CERTIFICATE, "the certificate that clients are shown, as PEM or PKCS#12")
-    if trust is None and certificates is not ClientCertificates.NONE:
-        raise side.missing(TlsFile.TRUST, f"the authorities whose clients are let in, or {CLIENT_AUTH}: none")
+    if trust is None and asked.certificates is not ClientCertificates.NONE:
+        raise side.missing(TlsFile.TRUST, f"the authorities whose clients are let in, or {auth_key}: none")
     tls = ClientTls(
         identity=identity,
-        certificates=certificates,
+        certificates=asked.certificates,
         trust=trust,
-        version_min=settings.listen_tls_version_min,
+        version_min=asked.version_min,
         clients=side.path(TlsFile.CLIENTS),
     )
     try:
         client_context(tls)
         if tls.clients is not None:
-            read_client_logins(tls.clients)
+            asked.read_clients(tls.clients)
     except TlsUnusable as problem:
         raise _unusable(side.name, problem) from None
     return tls

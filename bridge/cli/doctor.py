@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bridge.admin.bridge_option import address_option, token_option
+from bridge.admin.bridge_option import TlsFiles, access_options, address_option
 from bridge.app.composition import AppError
 from bridge.app.doctor import ask_bridge, look_from_here
 from bridge.cli.serve import WrongConfiguration, with_code
@@ -33,7 +33,7 @@ Findings = Sequence[Mapping[str, object]]
 )
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting for that; repeatable.")
 @address_option("Admin API of the bridge that is asked otherwise, as URL or HOST:PORT.")
-@token_option(is_brought=False)
+@access_options(is_brought=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin: str, **chosen: Chosen) -> None:
@@ -47,7 +47,7 @@ def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin
         found = (
             _examine(path, chosen)
             if path is not None or chosen.get("bootstrap")
-            else ask_bridge(admin, str(chosen.get("admin_token_path") or ""))
+            else ask_bridge(admin, _file(chosen, "token"), _tls_files(chosen))
         )
     except ConfigError as problem:
         raise WrongConfiguration(problem) from None
@@ -60,6 +60,14 @@ def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin
         rows = [[str(one.get(key) or "-") for key in ("severity", "code", "text", "remedy")] for one in findings]
         context.obj.show_table(COLUMNS, rows)
     context.exit(any(one.get("severity") == STOPS for one in findings))
+
+
+def _file(chosen: Mapping[str, Chosen], name: str) -> str:
+    return str(chosen.get(f"admin_{name}_path") or "")
+
+
+def _tls_files(chosen: Mapping[str, Chosen]) -> TlsFiles:
+    return TlsFiles(_file(chosen, "ca"), _file(chosen, "certificate"), _file(chosen, "key"))
 
 
 def _examine(path: Path | None, chosen: Mapping[str, Chosen]) -> Mapping[str, object]:

@@ -98,6 +98,42 @@ class Settings(KafkaSettings):
     admin_token_read_path: str = key(
         "admin.token.read.path", "", "The same for a token with which it may be read only, and given no orders."
     )
+    admin_tls: bool = key("admin.tls", False, "Speak TLS at the admin API: ask it by https://.")
+    admin_tls_certificate_path: str = key(
+        "admin.tls.certificate.path",
+        "",
+        "The certificate that the admin API shows, with its chain: PEM, or PKCS#12 with its key (the extra `tls`); it "
+        "names the hosts by which it is asked.",
+    )
+    admin_tls_key_path: str = key(
+        "admin.tls.key.path", "", "Its key as PEM; empty: it is in the file of the certificate."
+    )
+    admin_tls_password_path: str = key(
+        "admin.tls.password.path", "", "File that holds the password of the key, or of the PKCS#12 file."
+    )
+    admin_tls_client_auth: str = key(
+        "admin.tls.client.auth",
+        "none",
+        "Whether those who ask show a certificate: not at all, if they have one, or always; one that is shown must be "
+        "valid. With `required`, probes and collectors need one, too.",
+        Bounds(choices=("none", "requested", "required")),
+    )
+    admin_tls_trust_path: str = key(
+        "admin.tls.trust.path", "", "File of the authorities whose certificates are let in there, PEM or PKCS#12."
+    )
+    admin_tls_trust_password_path: str = key(
+        "admin.tls.trust.password.path", "", "File that holds the password of that file, where it is PKCS#12."
+    )
+    admin_tls_clients_path: str = key(
+        "admin.tls.clients.path",
+        "",
+        "File that says what certificates allow: lines of SUBJECT ROLE, of which the first that means a subject "
+        "counts; ROLE is `read`, or `order`, which reads, too; who is in no line needs a token. Empty: every valid "
+        "certificate may read. Read again when it has changed.",
+    )
+    admin_tls_version_min: str = key(
+        "admin.tls.version.min", "TLSv1.2", "Least version of TLS at the admin API.", Bounds(choices=TLS_VERSIONS)
+    )
 
     # ------------------------------------------------------------------ the wire
     wire_node_endpoints: str = key(
@@ -307,8 +343,8 @@ class Settings(KafkaSettings):
     certificates_watch_ms: int = key(
         "certificates.watch.ms",
         10_000,
-        "How often the files of `listen.tls` and `upstream.tls` are looked at; those that have changed, and are what "
-        "they were at the look before, count for new connections.",
+        "How often the files of `listen.tls`, `upstream.tls` and `admin.tls` are looked at; those that have changed, "
+        "and are what they were at the look before, count for new connections.",
         within(100),
     )
 

@@ -15,6 +15,10 @@ FILE_BYTES_MAX = 16_777_216
 """A system's whole bundle of authorities has some 250 KB."""
 
 
+TlsContext = ssl.SSLContext
+"""For rooms that hand contexts on, and look at nothing in them."""
+
+
 class TlsFile(StrEnum):
     """Which file is meant; the value ends the configuration key that names it, on both sides."""
 

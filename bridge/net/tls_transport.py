@@ -44,6 +44,11 @@ class TlsTransport(SocketTransport):
         return self._tls.asked_host if isinstance(self._tls, NamedSocket) else None
 
     @property
+    def socket(self) -> ssl.SSLSocket:
+        """The socket itself, for its addresses."""
+        return self._tls
+
+    @property
     def subject(self) -> str:
         """Whom the other end's certificate names; empty where it showed none."""
         return subject_of(self._tls)

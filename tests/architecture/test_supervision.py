@@ -17,7 +17,8 @@ GUARDED_ELSEWHERE = {
     "bridge/app/composition.py: nursery.start(serve_proxy, settings, services)": "starts guarded tasks, then sleeps",
     "bridge/app/composition.py: nursery.start(groups.run)": "starts guarded tasks, then is done",
     "bridge/app/composition.py: nursery.start(upstream.run)": "the same for groups that brokers coordinate",
-    "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures)": "keeps the web server running",
+    "bridge/app/composition.py: nursery.start(serve_admin, address, sources, failures, shake_hands)": "keeps the web "
+    "server running",
     "bridge/coordinators/rounds.py: nursery.start_soon(_carry_out, lines, client_id, effect, tell)": "ends "
     "the round, of which the guarded move hears that plays it",
     "bridge/net/cluster_survey.py: nursery.start_soon(ask_one, node_id)": "ends before the page that asked is answered",

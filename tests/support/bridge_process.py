@@ -73,19 +73,23 @@ def bridge_process(
 ) -> Iterator[BridgeProcess]:
     """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `UPSTREAM_GLOB` on upstream.
 
-    `has_admin` gives it an admin API; of a `listen` among the settings the host counts.
+    `has_admin` gives it an admin API; of a `listen` or `admin.listen` among the settings the host counts.
     At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
     traceback.
     """
     place = free_place()
     listen, admin = place.listen, place.admin if has_admin else ADMIN_OFF
     listen = settings.get("listen", listen).rpartition(":")[0] + ":" + listen.rpartition(":")[2]
+    if has_admin and "admin.listen" in settings:
+        admin = settings["admin.listen"].rpartition(":")[0] + ":" + admin.rpartition(":")[2]
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
     command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]
     command += [word for glob in globs for word in ("--embedded", glob)]
     command += ["--upstream", UPSTREAM_GLOB]
-    command += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    command += [
+        word for name, value in settings.items() if name != "admin.listen" for word in ("--set", f"{name}={value}")
+    ]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
     bridge = BridgeProcess(bootstrap=listen, log=log, process=process, admin=admin)

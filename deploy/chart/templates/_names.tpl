@@ -75,6 +75,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $own "listen.tls.trust.path" "/etc/epochbridge/tls/ca.crt" -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.admin.tls.enabled -}}
+{{- $_ := set $own "admin.tls" true -}}
+{{- $_ := set $own "admin.tls.certificate.path" "/etc/epochbridge/admin-tls/tls.crt" -}}
+{{- $_ := set $own "admin.tls.key.path" "/etc/epochbridge/admin-tls/tls.key" -}}
+{{- if ne .Values.admin.tls.clientAuth "none" -}}
+{{- $_ := set $own "admin.tls.client.auth" .Values.admin.tls.clientAuth -}}
+{{- $_ := set $own "admin.tls.trust.path" "/etc/epochbridge/admin-tls/ca.crt" -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.upstreamTls.enabled -}}
 {{- $_ := set $own "upstream.tls" true -}}
 {{- $_ := set $own "upstream.tls.trust.path" "/etc/epochbridge/upstream-tls/ca.crt" -}}

@@ -65,6 +65,13 @@ CASES: Mapping[str, Values] = {
         "secrets": [{"name": "more", "secretName": "other"}],
         "journal": {"enabled": True, "size": "5Gi", "storageClass": "fast", "accessMode": "ReadWriteOncePod"},
     },
+    "admin API in TLS": {
+        **BROKERS,
+        "admin": {"port": 19_190, "tls": {"enabled": True, "secretName": "admin-tls", "clientAuth": "requested"}},
+        "secrets": [{"name": "admin", "secretName": "admin-roles"}],
+        "config": {"admin.tls.clients.path": "/etc/epochbridge/secrets/admin/roles"},
+        "serviceMonitor": {"enabled": True},
+    },
     "watched": {
         **BROKERS,
         "journal": {"enabled": False},
@@ -97,6 +104,8 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
         "upstreamSasl.secretName",
     ),
     "TLS to clients without a Secret": ({**LEAST, "tls": {"enabled": True}}, "tls.secretName"),
+    "TLS of the admin API without a Secret": ({**LEAST, "admin": {"tls": {"enabled": True}}}, "admin.tls.secretName"),
+    "certificates that probes can't show": ({**LEAST, "admin": {"tls": {"clientAuth": "required"}}}, "clientAuth"),
     "a port taken twice": (
         {**LEAST, "port": 9192, "brokers": [{"id": 0, "port": 9192}]},
         "brokers: port 9192 is taken",
@@ -259,6 +268,10 @@ def test_files_lie_in_volumes(rendered: Rendered, tmp_path: Path) -> None:
         settings.listen_tls_certificate_path,
         settings.listen_tls_key_path,
         settings.listen_tls_trust_path,
+        settings.admin_tls_certificate_path,
+        settings.admin_tls_key_path,
+        settings.admin_tls_trust_path,
+        settings.admin_tls_clients_path,
         settings.upstream_tls_trust_path,
         settings.upstream_tls_certificate_path,
         settings.upstream_tls_key_path,
@@ -269,7 +282,7 @@ def test_files_lie_in_volumes(rendered: Rendered, tmp_path: Path) -> None:
     assert (settings.journal == "sqlite") == bool(claims)
 
 
-def test_pod_runs_what_the_command_line_takes(rendered: Rendered) -> None:
+def test_pod_runs_what_the_command_line_takes(rendered: Rendered, tmp_path: Path) -> None:
     """Its arguments are those of `serve`, and the image is this version."""
     command, *arguments = [str(one) for one in cast("list[object]", rendered.container["args"])]
     with serve.make_context(command, arguments) as context:
@@ -282,7 +295,13 @@ def test_pod_runs_what_the_command_line_takes(rendered: Rendered) -> None:
     assert plain(owner["spec"]["podManagementPolicy"]) == "Parallel"
     ports = {str(port["name"]): plain(port["containerPort"]) for port in items(rendered.container["ports"])}
     variables = {str(one["name"]): str(one["value"]) for one in items(rendered.container["env"])}
-    assert variables == {"EPOCHBRIDGE_ADMIN": f"127.0.0.1:{ports['admin']}"}
+    authorities = rendered.configuration(tmp_path).settings.admin_tls_trust_path
+    if authorities:
+        wanted = {"EPOCHBRIDGE_ADMIN": f"localhost:{ports['admin']}", "EPOCHBRIDGE_ADMIN_CA_FILE": authorities}
+    else:
+        wanted = {"EPOCHBRIDGE_ADMIN": f"127.0.0.1:{ports['admin']}"}
+    assert variables == wanted
+    assert str(rendered.container["readinessProbe"]["httpGet"]["scheme"]) == ("HTTPS" if authorities else "HTTP")
 
 
 def test_pod_has_no_rights(rendered: Rendered) -> None:

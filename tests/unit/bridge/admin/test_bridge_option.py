@@ -1,21 +1,35 @@
 """Every command that asks a running bridge takes its address and its token the same way."""
 
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from bridge.admin.bridge_option import ADMIN_DEFAULT, TOKEN, NoToken, bring_token
+from bridge.admin.bridge_option import (
+    ADMIN_DEFAULT,
+    TLS_FILES,
+    TOKEN,
+    CannotAsk,
+    TlsFiles,
+    bring_files,
+    bring_token,
+    tls_context,
+    tls_fault,
+    url_of,
+)
 from bridge.cli.main import cli
+from tests.support.certificates import Authority
 
 
 @pytest.fixture(autouse=True)
 def no_token() -> Iterator[None]:
     """What one test brought is not there for the next."""
-    reset = TOKEN.set("")
+    reset, reset_files = TOKEN.set(""), TLS_FILES.set(TlsFiles())
     yield
     TOKEN.reset(reset)
+    TLS_FILES.reset(reset_files)
 
 
 def test_token_of_a_file_is_shown_from_then_on(tmp_path: Path) -> None:
@@ -33,10 +47,10 @@ def test_what_is_no_token_is_told_and_not_shown(tmp_path: Path, content: bytes) 
     """It may be a key, where the wrong file was named."""
     path = tmp_path / "token"
     path.write_bytes(content)
-    with pytest.raises(NoToken, match="EB-ADMIN-019") as refused:
+    with pytest.raises(CannotAsk, match="EB-ADMIN-019") as refused:
         bring_token(str(path))
     assert "secret" not in str(refused.value)
-    with pytest.raises(NoToken, match=r"EB-ADMIN-019.*No such file"):
+    with pytest.raises(CannotAsk, match=r"EB-ADMIN-019.*No such file"):
         bring_token(str(tmp_path / "none"))
 
 
@@ -65,3 +79,56 @@ def test_commands_ask_the_same_bridge_with_the_same_token() -> None:
         admin, token = options["admin"], options["admin_token_path"]
         assert (admin.opts, admin.envvar, admin.default) == (["--admin"], "EPOCHBRIDGE_ADMIN", ADMIN_DEFAULT)
         assert (token.opts, token.envvar) == (["--admin-token-path"], "EPOCHBRIDGE_ADMIN_TOKEN_FILE")
+        for name in ("ca", "certificate", "key"):
+            file = options[f"admin_{name}_path"]
+            assert (file.opts, file.envvar) == ([f"--admin-{name}-path"], f"EPOCHBRIDGE_ADMIN_{name.upper()}_FILE")
+
+
+def test_files_of_tls_choose_how_the_bridge_is_asked(tmp_path: Path) -> None:
+    """A token would else go over the wire as it is."""
+    assert url_of("host:1") == "http://host:1"
+    assert url_of("https://host:1") == "https://host:1"
+    bring_files(TlsFiles(authorities=str(Authority(tmp_path).trust)))
+    assert url_of("host:1") == "https://host:1"
+    assert url_of("HTTPS://host:1") == "HTTPS://host:1"
+    with pytest.raises(CannotAsk, match="EB-ADMIN-022: http://host:1 is asked without TLS"):
+        url_of("http://host:1")
+
+
+def test_files_of_tls_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    """With the option that named them."""
+    authority = Authority(tmp_path)
+    pair = authority.pair("me")
+    bring_files(TlsFiles(str(authority.trust), str(pair)))
+    assert tls_context().verify_mode is ssl.CERT_REQUIRED
+    for files, said in (
+        (TlsFiles(authorities=str(tmp_path / "none")), "none of --admin-ca-path.*No such file"),
+        (TlsFiles(authorities=str(Path(__file__))), "test_bridge_option.py of --admin-ca-path"),
+        (TlsFiles(certificate=str(authority.trust)), "--admin-certificate-path.*--admin-key-path"),
+        (TlsFiles(key=str(pair)), "--admin-key-path is given alone"),
+    ):
+        bring_files(files)
+        with pytest.raises(CannotAsk, match=f"EB-ADMIN-023: .*{said}"):
+            tls_context()
+
+
+def test_faults_of_tls_are_told_apart() -> None:
+    """From what was raised, however deep; what is none of TLS is for others to tell."""
+
+    def raised(cause: Exception) -> str:
+        problem = OSError("wrapped")
+        problem.__cause__ = cause
+        return tls_fault("host:1", problem)
+
+    def with_reason(reason: str) -> ssl.SSLError:
+        error = ssl.SSLError()
+        error.reason = reason
+        return error
+
+    unknown = ssl.SSLCertVerificationError()
+    unknown.verify_message = "unable to get local issuer certificate"
+    assert "unable to get local issuer certificate; give the authority" in raised(unknown)
+    assert "speaks no TLS; ask it as http://" in raised(with_reason("WRONG_VERSION_NUMBER"))
+    assert "--admin-certificate-path" in raised(with_reason("TLSV13_ALERT_CERTIFICATE_REQUIRED"))
+    assert "admin.tls.version.min" in raised(with_reason("TLSV1_ALERT_PROTOCOL_VERSION"))
+    assert raised(ConnectionRefusedError()) == ""

@@ -29,7 +29,6 @@ from bridge.config.keys import Settings
 from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
-from bridge.net.proxy import Proxy
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import Offered
@@ -194,7 +193,7 @@ async def test_reload_that_waits_for_a_disk_can_be_left(tmp_path: Path) -> None:
     os.mkfifo(path)
     config = Config(replace(Settings(), admin_token_path=str(path)))
     with trio.move_on_after(0.1) as patience:
-        await _renew(config, cast(Proxy, None), Tokens(TokenPair(order=b"", read=b"")))
+        await _renew(config, (), Tokens(TokenPair(order=b"", read=b"")))
     assert patience.cancelled_caught
     # The thread that waits is let go.
     await trio.to_thread.run_sync(path.write_text, "0123456789abcdef")

@@ -2,7 +2,7 @@
 
 import trio
 
-from bridge.admin.pages import HEADERS_BYTES_MAX
+from bridge.admin.web_server import HEADERS_BYTES_MAX
 from tests.support.admin_asked import get, running, talk
 
 

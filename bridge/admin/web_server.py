@@ -1,0 +1,122 @@
+"""The web server before the pages: connections accepted, TLS where it is wanted, and hypercorn for each of them.
+
+Hypercorn tells an application nothing of a client's certificate; so each connection has its TLS before hypercorn has
+it, and its application tells the pages who was shown (decision 610).
+"""
+
+import logging
+import socket
+from collections.abc import MutableMapping
+from contextlib import suppress
+from typing import cast
+
+import trio
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.config import Config
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ASGIFramework, ConnectionState, LifespanState
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bridge.admin.certificates import PLACE, Certified, ShakeHands
+from bridge.admin.contracts import AdminSources
+from bridge.admin.documents import error_document, show
+from bridge.admin.pages import make_application, show_life
+
+HTTP_LOG = logging.getLogger("epochbridge.admin.http")
+HTTP_LOG.setLevel(logging.WARNING)  # what it has to tell at a start is for those who run Hypercorn by hand
+HEADERS_BYTES_MAX = 16_384
+READ_TIMEOUT_S = 10
+IDLE_TIMEOUT_S = 5.0
+TLS_RECORD = b"\x16"
+FIRST_BYTE_S = 5.0
+LIFE = "/livez"
+"""Answered without TLS, too: what checks health inside a container has no certificates, and hears no secret."""
+_PLAIN = "this admin API speaks TLS (admin.tls), and the request came without; ask by https://"
+
+
+async def serve_pages(
+    listener: socket.socket, sources: AdminSources, shake_hands: ShakeHands | None = None, *, only_local: bool
+) -> None:
+    """Serve until cancelled, in TLS where hands can be shaken; the listener is closed then."""
+    connections = Connections(make_application(sources, only_local=only_local), shake_hands)
+    listening = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
+    await trio.serve_listeners(connections.serve, [listening])
+
+
+class Connections:
+    """Those of one listener, each with its own server."""
+
+    def __init__(self, application: ASGIApp, shake_hands: ShakeHands | None) -> None:
+        self._application = application
+        self._shake_hands = shake_hands
+        self._config = _configure()
+        self._context = WorkerContext(None)
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """Serve one until it ends."""
+        if self._shake_hands is None:
+            await self._serve(stream, self._application)
+            return
+        first = await _first_byte(stream)
+        if first != TLS_RECORD:
+            # Who speaks plain HTTP is told so in it.
+            await (self._serve(stream, answer_plain) if first else stream.aclose())
+            return
+        try:
+            host = str(stream.socket.getpeername()[0])
+        except OSError:
+            # Gone by now.
+            await stream.aclose()
+            return
+        shaken = await self._shake_hands(socket.socket(fileno=stream.socket.detach()), host)
+        if shaken is not None:
+            # It is asked for what TCPServer asks of a stream.
+            stream = cast(trio.SocketStream, shaken.stream)
+            await self._serve(stream, _named(self._application, shaken.certified))
+
+    async def _serve(self, stream: trio.SocketStream, application: ASGIApp) -> None:
+        # Starlette and Hypercorn write the type of an ASGI application differently, and TCPServer only one of both
+        # kinds of streams that it takes.
+        wrapped = ASGIWrapper(cast(ASGIFramework, application))
+        state = ConnectionState(LifespanState())
+        either = cast("trio.SSLStream[trio.SocketStream]", stream)
+        await TCPServer(wrapped, self._config, self._context, state, either)
+
+
+def _named(application: ASGIApp, certified: Certified) -> ASGIApp:
+    """The application as one connection asks it."""
+
+    async def answer(scope: MutableMapping[str, object], receive: Receive, send: Send) -> None:
+        scope[PLACE] = certified
+        await application(scope, receive, send)
+
+    return cast(ASGIApp, answer)
+
+
+async def answer_plain(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that tells everybody that TLS is spoken here; health checks hear that the process is alive."""
+    if scope["type"] == "http":
+        is_life = scope["path"] == LIFE and scope["method"] == "GET"
+        request = Request(scope, receive)
+        answer = await (show_life(request) if is_life else show(error_document("EB-ADMIN-021", _PLAIN), 400))
+        await answer(scope, receive, send)
+
+
+async def _first_byte(stream: trio.SocketStream) -> bytes:
+    """What comes first, left where it is; nothing where nothing comes."""
+    with trio.move_on_after(FIRST_BYTE_S), suppress(OSError):
+        return await stream.socket.recv(1, socket.MSG_PEEK)
+    return b""
+
+
+def _configure() -> Config:
+    config = Config()
+    config.errorlog = HTTP_LOG
+    config.include_server_header = False
+    config.h11_max_incomplete_size = HEADERS_BYTES_MAX
+    config.h2_max_header_list_size = HEADERS_BYTES_MAX
+    config.read_timeout = READ_TIMEOUT_S
+    config.keep_alive_timeout = IDLE_TIMEOUT_S
+    return config
