@@ -1,6 +1,7 @@
 """Hosts, folders and URLs of a configuration judged as far as that can be done without a socket."""
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,6 +20,8 @@ ADVERTISED = "advertised.host"
 PORTS = "listen.ports"
 ONE_EACH = "a port of its own for each broker"
 _NOT_IN_HOSTS = frozenset(",;/@[] \t")
+_LIKE_AN_ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 def judge_advertised_host(settings: Settings) -> None:
@@ -43,6 +46,27 @@ def judge_advertised_host(settings: Settings) -> None:
         raise _refuse(
             ADVERTISED, _shown(host), "it is no name and no address: write one host, without brackets or login"
         )
+    if _LIKE_AN_ADDRESS.fullmatch(host) and not _is_address(host):
+        raise _refuse(ADVERTISED, _shown(host), "it looks like an address and is none: each number is from 0 to 255")
+
+
+def judge_bootstrap(settings: Settings) -> None:
+    """Raises ConfigError where the bridge would be its own broker."""
+    listen = parse_address("listen", settings.listen)
+    for text in settings.bootstrap:
+        broker = parse_address("bootstrap", text)
+        if broker.port == listen.port and _is_asked_by_itself(broker.host, listen.host):
+            hint = "the bridge would ask itself for the cluster: give the brokers' own, and clients that of `listen`"
+            seen = f"{without_login(text)!r} is the address of `listen`"
+            raise _refuse("bootstrap", seen, hint, FaultCode.CONTRADICTION, "HOST:PORT of a broker")
+
+
+def judge_event_topic(settings: Settings) -> None:
+    """Raises ConfigError for what is no name of a topic."""
+    topic = settings.events_topic
+    if topic and (topic in {".", ".."} or not _TOPIC_NAME.fullmatch(topic)):
+        hint = "brokers know no such name: write letters, digits, dots, hyphens and underscores, as in my-events"
+        raise _refuse("events.topic", f"{topic!r} is none", hint, allowed="a name of a topic")
 
 
 def judge_admin(settings: Settings) -> None:
@@ -109,8 +133,11 @@ def judge_folders(config: Config) -> None:
 
 def place_judges(config: Config) -> Iterator[Callable[[], None]]:
     """All that need no file system: whoever starts the bridge is told of these before anything else."""
-    for judge in (judge_advertised_host, judge_admin, judge_ports, judge_collector):
+    for judge in _JUDGES:
         yield _bind(judge, config.settings)
+
+
+_JUDGES = (judge_bootstrap, judge_advertised_host, judge_admin, judge_ports, judge_collector, judge_event_topic)
 
 
 def _bind(judge: Callable[[Settings], None], settings: Settings) -> Callable[[], None]:
@@ -140,6 +167,16 @@ def _event_faults(settings: Settings) -> Iterator[Fault]:
 def _share_ports(one: str, other: str) -> bool:
     """Whether a port of the one host is a port of the other, too."""
     return one == other or _is_wildcard(one) or _is_wildcard(other)
+
+
+def _is_asked_by_itself(host: str, listened: str) -> bool:
+    """Whether who asks this host on this machine comes to who listens at the other."""
+    asked, own = ("127.0.0.1" if one.lower() == "localhost" else one.lower() for one in (host, listened))
+    return asked == own or (_is_wildcard(own) and (_is_wildcard(asked) or _is_loopback(asked)))
+
+
+def _is_loopback(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def _is_wildcard(host: str) -> bool:

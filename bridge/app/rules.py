@@ -19,16 +19,7 @@ def route_rules(config: Config) -> tuple[Rule, ...]:
         try:
             rule_matcher(rule)
         except PatternUnreadable as problem:
-            seen, wanted = f"{rule.match!r}: {problem}", "an RE2 expression for group ids"
-            fault = Fault(
-                code=FaultCode.WRONG_RULE,
-                source="configuration",
-                key="regex",
-                seen=seen,
-                allowed=wanted,
-                line=rule.line,
-            )
-            faults.append(fault)
+            faults.append(_regex_fault(rule, problem))
     if faults:
         raise ConfigError(faults)
     return tuple(Rule(rule.match, rule.road, rule.form, rule.client_id, rule.principal) for rule in config.rules)
@@ -42,6 +33,8 @@ def _regex_fault(rule: GroupRule, problem: PatternUnreadable) -> Fault:
         seen=f"{rule.match!r}: {problem}",
         allowed="an RE2 expression for group ids",
         line=rule.line,
+        hint="mend it: a bracket may be open, a sign lack its \\, or it be of a kind that RE2 has not (looking around, "
+        "references back); `group` takes a name as it is",
     )
 
 

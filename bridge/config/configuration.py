@@ -1,6 +1,7 @@
 """One frozen configuration, parsed once from YAML, the environment and the command line."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from importlib import import_module
@@ -82,9 +83,11 @@ def load(
             _take(name, entry, source, values, faults)
     settings = replace(Settings(), **values)  # type: ignore[arg-type]  # fields and kinds were checked by name
     all_rules = (*rules, *(_read_rule(line, rule, written.source, faults) for line, rule in written.rules))
-    faults += _contradictions(settings, written)
+    general = tuple(_contradictions(settings, written))
+    faults += general
     for (line, _), rule in zip(written.rules, all_rules[len(rules) :], strict=True):
-        faults += [replace(fault, line=line) for fault in _contradictions(rule.settings(settings), written)]
+        own = (fault for fault in _contradictions(rule.settings(settings), written) if fault not in general)
+        faults += [replace(fault, line=line) for fault in own]
     if faults:
         raise ConfigError(list(dict.fromkeys(faults)))
     return Config(settings, all_rules)
@@ -299,6 +302,9 @@ _ORDERED = (
 """Pairs of keys of which the first must not be greater than the second, as in Kafka's own validation."""
 
 
+_ASSIGNORS = "group.consumer.assignors"
+
+
 def _contradictions(settings: Settings, written: WrittenFile) -> Iterator[Fault]:
     for low, high in _ORDERED:
         yield from _check_order(settings, written, low, high, strictly=False)
@@ -307,7 +313,13 @@ def _contradictions(settings: Settings, written: WrittenFile) -> Iterator[Fault]
     )
     if not settings.group_consumer_assignors:
         seen = "no assignor"
-        yield _fault(FaultCode.CONTRADICTION, written.source, "group.consumer.assignors", seen, "at least one name")
+        yield _fault(FaultCode.CONTRADICTION, written.source, _ASSIGNORS, seen, "at least one name")
+    twice = sorted(name for name, count in Counter(settings.group_consumer_assignors).items() if count > 1)
+    if twice:
+        # Kafka's lists of distinct values are refused the same.
+        line = written.entries[_ASSIGNORS].line if _ASSIGNORS in written.entries else 0
+        fault = _fault(FaultCode.CONTRADICTION, written.source, _ASSIGNORS, f"{twice[0]!r} twice", "each name once")
+        yield replace(fault, line=line, hint=f"write {twice[0]!r} once: the first of the list is the default")
 
 
 def _check_order(settings: Settings, written: WrittenFile, low: str, high: str, *, strictly: bool) -> Iterator[Fault]:

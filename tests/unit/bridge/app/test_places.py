@@ -25,7 +25,9 @@ def test_hosts_that_clients_can_ask_are_taken(host: str) -> None:
     assert not faults_of(f"advertised.host={host}", "listen=0.0.0.0:9192")
 
 
-@pytest.mark.parametrize("host", ["k:9192", "[::1]:9192", "[::1]", "0.0.0.0", "::", "*", "http://k", "a,b", "x::y"])
+@pytest.mark.parametrize(
+    "host", ["k:9192", "[::1]:9192", "[::1]", "0.0.0.0", "::", "*", "http://k", "a,b", "x::y", "1.2.3.400"]
+)
 def test_hosts_that_nobody_can_ask_are_told(host: str) -> None:
     """A port, a scheme, several, none."""
     assert faults_of(f"advertised.host={host}") == [("advertised.host", FaultCode.WRONG_KIND)]
@@ -35,6 +37,43 @@ def test_hosts_that_nobody_can_ask_are_told(host: str) -> None:
 def test_all_interfaces_are_no_host_for_clients(listen: str) -> None:
     """Each would ask its own machine."""
     assert faults_of(f"listen={listen}") == [("advertised.host", FaultCode.MISSING)]
+
+
+@pytest.mark.parametrize(
+    ("broker", "listen"),
+    [
+        ("127.0.0.1:9192", "127.0.0.1:9192"),
+        ("LocalHost:9192", "127.0.0.1:9192"),
+        ("k:9192", "K:9192"),
+        ("[::1]:9192", "[::]:9192"),
+        ("127.0.0.5:9192", "0.0.0.0:9192"),
+    ],
+)
+def test_bridge_is_not_its_own_broker(broker: str, listen: str) -> None:
+    """It would ask itself for the cluster, and never hear."""
+    found = faults_of(f"bootstrap=k:9092,{broker}", f"listen={listen}", "advertised.host=b")
+    assert found == [("bootstrap", FaultCode.CONTRADICTION)]
+
+
+@pytest.mark.parametrize(
+    ("broker", "listen"),
+    [("127.0.0.1:9092", "127.0.0.1:9192"), ("k:9192", "0.0.0.0:9192"), ("127.0.0.1:9192", "10.0.0.1:9192")],
+)
+def test_brokers_may_have_the_same_port_elsewhere(broker: str, listen: str) -> None:
+    """Another machine's, or another address of this one."""
+    assert not faults_of(f"bootstrap={broker}", f"listen={listen}", "advertised.host=b")
+
+
+@pytest.mark.parametrize("topic", ["", "events", "a.b-c_D9", "x" * 249])
+def test_topics_that_there_may_be_are_taken(topic: str) -> None:
+    """As Kafka calls them."""
+    assert not faults_of(f"events.topic={topic}")
+
+
+@pytest.mark.parametrize("topic", [".", "..", "a b", "ä", "a/b", "x" * 250])
+def test_topics_that_there_can_not_be_are_told(topic: str) -> None:
+    """Each batch of events would be refused, one by one."""
+    assert faults_of(f"events.topic={topic}") == [("events.topic", FaultCode.WRONG_KIND)]
 
 
 def test_one_port_is_not_for_two() -> None:

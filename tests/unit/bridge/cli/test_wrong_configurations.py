@@ -10,6 +10,7 @@ from bridge.cli.main import run
 from bridge.config.keys import KEYS
 
 BROKERS = "bootstrap: k:9092\n"
+KAFKAS_RANGE = "org.apache.kafka.coordinator.group.assignor.RangeAssignor"
 RULE = "groups:\n  - match: a\n    road: embedded\n"
 LISTED = (
     # Schemes, ports, hosts.
@@ -24,6 +25,9 @@ LISTED = (
     ("bootstrap: '::1:9092'", "'::1:9092'", "write '[::1]:9092'"),
     ("bootstrap: ada:pw@k:9092", "'…@k:9092'", "a login is in it"),
     ("bootstrap: []", "nothing is given", "add the key"),
+    ("bootstrap: 127.0.0.1:9192", "'127.0.0.1:9192' is the address of `listen`", "give the brokers' own"),
+    (f"{BROKERS}listen: k:9092", "'k:9092' is the address of `listen`", "the bridge would ask itself"),
+    ("bootstrap: localhost:9\nlisten: 0.0.0.0:9\nadvertised.host: k", "'localhost:9' is the address", "ask itself"),
     (f"{BROKERS}listen: :9192", "':9192'", "the host is missing"),
     (f"{BROKERS}listen: http://x:1", "'http://x:1'", "write 'x:1'"),
     (f"{BROKERS}listen: [a:1, b:2]", "'a:1', 'b:2'", "write that value alone"),
@@ -34,6 +38,7 @@ LISTED = (
     (f"{BROKERS}advertised.host: kafka://k", "'kafka://k'", "write the host alone"),
     (f"{BROKERS}advertised.host: 0.0.0.0", "'0.0.0.0'", "give a name or one address"),
     (f"{BROKERS}advertised.host: '[::1]'", "'[::1]'", "without brackets"),
+    (f"{BROKERS}advertised.host: 10.0.0.256", "'10.0.0.256'", "each number is from 0 to 255"),
     (f"{BROKERS}advertised.host: a b", "'a b'", "write one host"),
     (f"{BROKERS}listen.ports: 1:9193", "'1:9193'", "NODE=PORT"),
     (f"{BROKERS}listen.ports: [1=9193, 2=9193]", "2=9193 is the port of broker 1", "give one of both another port"),
@@ -45,6 +50,8 @@ LISTED = (
     (f"{BROKERS}otel.endpoint: c:4318", "'c:4318'", "write it in front, as in `http://127.0.0.1:4318`"),
     (f"{BROKERS}otel.endpoint: grpc://c:1", "'grpc://c:1'", "the scheme is missing or another one"),
     (f"{BROKERS}otel.endpoint: 'http://[c'", "'http://[c'", "http://"),
+    (f"{BROKERS}events.topic: my events", "'my events'", "letters, digits, dots, hyphens and underscores"),
+    (f"{BROKERS}events.topic: ..", "'..'", "as in my-events"),
     # Files and folders.
     (f"{BROKERS}{RULE}journal.path: /nowhere/j.db", "'/nowhere/j.db'", "mkdir -p /nowhere"),
     (f"{BROKERS}{RULE}journal.path: /tmp", "/tmp is a folder", "name a file in it, as in /tmp/journal.db"),
@@ -82,6 +89,12 @@ LISTED = (
     ),
     (f"{BROKERS}group.consumer.assignors: []", "no assignor", "at least one name"),
     (f"{BROKERS}group.consumer.assignors: unifor", "'unifor'", "range, uniform"),
+    (f"{BROKERS}group.consumer.assignors: [uniform, uniform]", "'uniform' twice", "write 'uniform' once"),
+    (
+        f"{BROKERS}{RULE}    group.consumer.assignors: [range, {KAFKAS_RANGE}]",
+        "'range' twice",
+        "the first of the list is the default",
+    ),
     # Rules.
     (f"{BROKERS}groups:\n  - road: embedded", "no `match`, `group` or `regex` is given", "as in `match: orders-*`"),
     (f"{BROKERS}groups:\n  - match: ''\n    road: pass", "match is ''", "as in `match: orders-*`"),
@@ -91,7 +104,8 @@ LISTED = (
     (f"{BROKERS}groups:\n  match: a\n  road: pass", "`groups` is no list", "write a rule as"),
     (f"{BROKERS}groups: orders", "`groups` is no list", "write a rule as"),
     (f"{BROKERS}groups:\n  - orders", "no mapping here", "look at that line"),
-    (f"{BROKERS}groups:\n  - regex: 'a('\n    road: pass", "'a('", "an RE2 expression"),
+    (f"{BROKERS}groups:\n  - regex: 'a('\n    road: pass", "'a('", "a bracket may be open"),
+    (f"{BROKERS}groups:\n  - regex: 'a(?=b)'\n    road: pass", "'a(?=b)'", "of a kind that RE2 has not"),
     (f"{BROKERS}groups:\n  - match: a\n    group: b\n    road: pass", "`match` and `group`", "one of `match`"),
     (f"{BROKERS}{RULE}    session.timeout.ms: 5", "session.timeout.ms", "group.consumer.session.timeout.ms"),
     (f"{BROKERS}{RULE}    limits.idle.ms: 5", "not a setting of single groups", "keys marked per group"),
