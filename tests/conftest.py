@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.class_archive import OPTIONS, java_options
+
 pytest_plugins = [
     "tests.support.kafka",
     "tests.support.open_consumers",
@@ -23,9 +25,7 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-# Brokers, Spark and clients in Java live for a minute here: what its second compiler would make quicker is never earned
-# back, and takes a quarter of all their CPU.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+os.environ.setdefault(OPTIONS, java_options())
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from bridge.coordinators.turn_times import BOUNDS_NS, TimeTally, TurnTimes
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.net.proxy import Proxy
 from bridge.telemetry.coordinator_metrics import CoordinatorFigures, TimeFigures
+from bridge.telemetry.log_stream import told_bugs
 from bridge.telemetry.metrics import Readings
 
 SECOND_NS = 1_000_000_000
@@ -68,6 +69,7 @@ def metric_readings(
         events=watch.event_counts,
         missed=watch.missed_counts,
         failures=lambda: groups.supervised.counts,
+        bugs=told_bugs,
         build={"version": OWN_SOFTWARE.version, "python": python_version()},
         settings=config.numbers(),
         started_s=watch.started_s,

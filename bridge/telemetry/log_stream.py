@@ -2,17 +2,21 @@
 
 Others whom it meets meanwhile are named, so many as `NAMED_MAX` says: which group to look at stands in the words.
 Whoever reaches a bug may reach it as often as it likes, and each traceback is some kilobytes. What `RateLimitedLog` has
-counted is written as it comes.
+counted is written as it comes. Every other traceback is counted here by the code of its line, for the metrics.
 """
 
 import logging
-from collections import OrderedDict
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
 
+CODE = re.compile(r"^(EB-[A-Z]+-\d{3}): ")
+"""What a message with a stable code begins with."""
 Cause = tuple[str, str, tuple[str, str, int]]
 """The logger, the message without what is put into it, and the place that raised."""
 NAMED_MAX = 20
@@ -33,6 +37,8 @@ class LogStream(logging.StreamHandler[TextIO]):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
+        self.bugs: Counter[str] = Counter()
+        """Tracebacks by the code of their line, "" for a library's; those that were not written are among them."""
         self._written: OrderedDict[Cause, _Written] = OrderedDict()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -43,6 +49,8 @@ class LogStream(logging.StreamHandler[TextIO]):
             self._tell_older(now_ms - REPEAT_MS)
             super().emit(record)
             return
+        code = CODE.match(str(record.msg))
+        self.bugs[code.group(1) if code else ""] += 1
         cause = record.name, str(record.msg), origin_of(problem)
         written = self._written.get(cause)
         # A clock that was put back is no reason to be silent for longer.
@@ -78,6 +86,11 @@ class LogStream(logging.StreamHandler[TextIO]):
         if written.repeats:
             written.line.msg, written.line.args = "%s" + MORE, (written.line.msg, written.repeats)
             super().emit(written.line)
+
+
+def told_bugs() -> Mapping[str, int]:
+    """The bugs that this process's log told since its start; nothing where its lines go elsewhere."""
+    return next((one.bugs for one in logging.getLogger().handlers if isinstance(one, LogStream)), {})
 
 
 def _without_traceback(record: logging.LogRecord) -> logging.LogRecord:

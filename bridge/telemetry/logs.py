@@ -8,13 +8,12 @@ from enum import StrEnum
 from json import dumps
 from typing import TextIO
 
-from bridge.telemetry.log_stream import LogStream
+from bridge.telemetry.log_stream import CODE, LogStream
 
 Event = dict[str, object]
 
 VALUE_CHARS_MAX = 300
 MESSAGE_CHARS_MAX = 2_000
-CODE = re.compile(r"^(EB-[A-Z]+-\d{3}): ")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -65,7 +64,7 @@ MEANINGS: dict[LogKey, str] = {
     LogKey.CLIENT_HOST: "address the client connects from",
     LogKey.CONNECTION: "number of the client connection in this process",
     LogKey.BROKER_ID: "node id of the broker",
-    LogKey.ROAD: "pass or embedded",
+    LogKey.ROAD: "pass, embedded or upstream",
     LogKey.API: "Kafka api, by name or key",
     LogKey.VERSION: "version of the api",
     LogKey.GENERATION: "generation that a classic member sees",

@@ -84,6 +84,11 @@ ENDINGS = _counter(
     *("road", "api", "error"),
 )
 TASK_FAILURES = _counter("task_failures", "Tasks of the bridge that failed by a bug, by what they do.", "task")
+BUGS = _counter(
+    "bugs",
+    "Bugs that were met and survived outside of these tasks, by the code of the line that tells them with a traceback.",
+    "code",
+)
 ADMIN_REFUSALS = _counter("admin_refusals", "Requests to the admin API that were refused for want of a right token.")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
@@ -195,7 +200,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
-        *(CLOSED, ENDINGS, TASK_FAILURES, ADMIN_REFUSALS),
+        *(CLOSED, ENDINGS, TASK_FAILURES, BUGS, ADMIN_REFUSALS),
         *(GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS, MISSED),
         *(HELD, REQUEST_TIME),

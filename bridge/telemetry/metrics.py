@@ -57,8 +57,8 @@ class Readings:
 
     `conversions` counts by the kind that a group became or was to become, and by `done` or the reason why not;
     `events` by what became of them, `missed` by why the event log lacks them,
-    `failures` by the task that failed; `build` has `version` and `python`, `settings`
-    every number of the configuration, `started_s` is when counting began, in seconds since 1970.
+    `failures` by the task that failed, `bugs` by the code of their line in the log; `build` has `version` and `python`,
+    `settings` every number of the configuration, `started_s` is when counting began, in seconds since 1970.
     """
 
     statistics: Callable[[], Statistics]
@@ -68,6 +68,7 @@ class Readings:
     events: Callable[[], Mapping[str, int]] = dict
     missed: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
+    bugs: Callable[[], Mapping[str, int]] = dict
     admin_refusals: Callable[[], int] = int
     offsets_changed: Callable[[], int] = int
     build: Mapping[str, str] = field(default_factory=dict)
@@ -152,6 +153,7 @@ class BridgeCollector(Collector):
         endings = statistics.endings.items()
         yield names.ENDINGS, {(road.value, api_name(api), code.name): count for (road, api, code), count in endings}
         yield names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()}
+        yield names.BUGS, {(code,): count for code, count in readings.bugs().items()}
         yield names.ADMIN_REFUSALS, {(): readings.admin_refusals()}
         yield names.OFFSETS_CHANGED, {(): readings.offsets_changed()}
         yield names.CONVERSIONS, _every_conversion(readings.conversions())

@@ -33,21 +33,27 @@ SMALL = ("--master", "local[2]", "--setting", "spark.sql.shuffle.partitions=1")
 COMMAND_S = 1_200
 
 
-@pytest.fixture
-def events(tmp_path: Path) -> Path:
-    """A small log in three complete files, of which one comes twice."""
-    write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=4), files=3)
-    first = tmp_path / "events" / "events-b1-000001.jsonl"
-    (tmp_path / "events" / "events-b1-000004.jsonl").write_bytes(first.read_bytes() + b"stranger\n")
-    return tmp_path / "events"
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small log in three complete files, of which one comes twice, and the tables of a run beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    write_log(folder / "events", FleetPlan(groups=2, rebalances=4), files=3)
+    first = folder / "events" / "events-b1-000001.jsonl"
+    (folder / "events" / "events-b1-000004.jsonl").write_bytes(first.read_bytes() + b"stranger\n")
+    make_tables(Store(spark, str(folder / "run")), event_lines(spark, str(folder / "events")), lambda _: None)
+    return folder
 
 
 @pytest.fixture
-def expected(spark: SparkSession, tmp_path: Path, events: Path) -> Store:
-    """The tables of a run."""
-    store = Store(spark, str(tmp_path / "run"))
-    make_tables(store, event_lines(spark, str(events)), lambda _: None)
-    return store
+def events(tmp_path: Path, made: Path) -> Path:
+    """The log, in a copy of the test's own."""
+    return Path(shutil.copytree(made / "events", tmp_path / "events"))
+
+
+@pytest.fixture
+def expected(spark: SparkSession, tmp_path: Path, made: Path) -> Store:
+    """The tables, in a copy of the test's own."""
+    return Store(spark, str(shutil.copytree(made / "run", tmp_path / "run")))
 
 
 @contextmanager
@@ -109,20 +115,20 @@ def test_killed_run_leaves_the_earlier_tables(tmp_path: Path, events: Path, expe
 
 @pytest.mark.timeout(900)
 def test_topic_gives_the_tables_of_its_files(
-    spark: SparkSession, tmp_path: Path, expected: Store, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
+    spark: SparkSession, events: Path, expected: Store, kafka_43: KafkaUnderTest, topic_factory: TopicFactory
 ) -> None:
     """Spark's own Kafka source against a real broker: two partitions, so that events come out of order; kill -9 while
     the records of the first batch are written down.
     """
     topic = topic_factory(kafka_43.bootstrap, 2)
     producer = Producer({"bootstrap.servers": kafka_43.bootstrap})
-    for file in sorted((tmp_path / "events").iterdir()):
+    for file in sorted(events.iterdir()):
         for place, line in enumerate(file.read_bytes().splitlines()):
             producer.produce(topic, line, partition=place % 2)
     assert producer.flush(60) == 0
-    jars = tmp_path / "jars"
+    jars = events.parent / "jars"
     fetch(jars)
-    out = tmp_path / "stream"
+    out = events.parent / "stream"
     source = ("--bootstrap", kafka_43.bootstrap, "--topic", topic, "--jars", str(jars))
     options = ("stream", "--once", *source, "--out", str(out), *SMALL)
     with running(*options) as process:

@@ -17,6 +17,7 @@ from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.schema.facts import Event, Fact, Stamp
+from tests.support.class_archive import provide_archive
 
 TEST_SETTINGS = {
     "spark.driver.memory": "2g",
@@ -34,6 +35,7 @@ STEP_US = 1_000
 @cache
 def shared_session() -> SparkSession:
     """The session; it lives until the process ends."""
+    provide_archive()
     session = open_session(SessionSettings(master="local[2]", settings=TEST_SETTINGS))
     atexit.register(session.stop)
     return session

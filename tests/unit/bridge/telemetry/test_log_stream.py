@@ -53,6 +53,31 @@ def written() -> Iterator[Written]:
     one.handler.close()
 
 
+def test_every_traceback_is_counted_by_its_code(written: Written) -> None:
+    """Also one that is not written; what is counted elsewhere is not counted again."""
+    for number in range(3):
+        written.fail(f"client {number}")
+    written.fail("c", "a library failed: %s")
+    written.log.error("EB-X-002: no bug")
+    RateLimitedLog(written.log).write(0, "cause", Line(logging.ERROR, "EB-X-003: a task", problem=KeyError()))
+    assert written.handler.bugs == {"EB-X-001": 3, "": 1}
+
+
+def test_bugs_are_those_of_the_process_log(written: Written) -> None:
+    """They are read from where its lines go."""
+    root = logging.getLogger()
+    before = list(root.handlers)
+    try:
+        root.handlers[:] = []
+        assert log_stream.told_bugs() == {}
+        root.addHandler(written.handler)
+        written.log.removeHandler(written.handler)
+        written.fail("c")
+        assert log_stream.told_bugs() == {"EB-X-001": 1}
+    finally:
+        root.handlers[:] = before
+
+
 def test_traceback_is_written_once_a_minute_with_its_count(written: Written) -> None:
     """The next line after the minute tells how often it came, whatever line that is; it is not told again."""
     for number in range(1_000):

@@ -1,0 +1,83 @@
+"""Spark's classes as a file that its next Java maps instead of reading jars, and so starts with half the CPU.
+
+The file lies in the environment of the tests, as it fits these jars and this Java alone. A Java that it does not fit,
+or that runs something else, does without it and says nothing.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = "JAVA_TOOL_OPTIONS"
+# Brokers, Spark and clients in Java live for a minute here: what its second compiler would make quicker is never earned
+# back, and takes a quarter of all their CPU.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1"
+SILENT = "-Xlog:cds*=off"
+SHARED_RUN = "PYTEST_XDIST_WORKER"
+MAKING_S = 300
+FEW_JOBS = """
+import sys
+from bridge.analytics.spark.session import SessionSettings, open_session
+spark = open_session(SessionSettings(master="local[1]"))
+rows = spark.range(1_000).selectExpr("id % 7 AS k", "id").groupBy("k").sum("id")
+rows.write.parquet(sys.argv[1])
+assert spark.read.parquet(sys.argv[1]).count() == 7
+spark.stop()
+"""
+
+
+def java_options(archive: Path | None = None) -> str:
+    """What every Java of the tests is told; the archive only where there is one, as Java would start slower without."""
+    found = archive or archive_path()
+    return f"{SHORT_LIVED} -XX:SharedArchiveFile={found} {SILENT}" if found.is_file() else SHORT_LIVED
+
+
+def archive_path() -> Path:
+    """Where the archive for the Java on PATH is."""
+    java = shutil.which("java")
+    stamp = Path(java).resolve().stat().st_mtime_ns if java else 0
+    return Path(sys.prefix) / f"spark-classes-{stamp}.jsa"
+
+
+def provide_archive() -> None:
+    """Make the archive if there is none yet, and tell the next Java of it; whoever has options of its own keeps them.
+
+    It costs what four starts with it save, so it is made in runs that are shared between processes, as whole ones are.
+    Where it can't be made nothing is lost.
+    """
+    archive = archive_path()
+    is_wanted = os.environ.get(OPTIONS) == SHORT_LIVED and SHARED_RUN in os.environ
+    if not is_wanted or not os.access(archive.parent, os.W_OK):
+        return
+    with archive.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.is_file():
+            _make(archive)
+    os.environ[OPTIONS] = java_options(archive)
+
+
+def _make(archive: Path) -> None:
+    work = archive.with_suffix(".making")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    fresh = work / archive.name
+    # The one that starts Spark's Java is a Java, too, and ends first: the last to end leaves its own file.
+    options = f"{SHORT_LIVED} -XX:ArchiveClassesAtExit={fresh} {SILENT}"
+    try:
+        subprocess.run(
+            [sys.executable, "-c", FEW_JOBS, str(work / "rows")],
+            env={**os.environ, OPTIONS: options},
+            cwd=ROOT,
+            capture_output=True,
+            timeout=MAKING_S,
+            check=True,
+        )
+        fresh.replace(archive)
+    except (OSError, subprocess.SubprocessError) as problem:
+        print(f"Spark's Java starts without an archive of its classes: {problem}", file=sys.stderr)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,75 @@
+"""The archive of Spark's classes: made once, by whole runs, and never in the way of a test."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.class_archive import OPTIONS, SHARED_RUN, SHORT_LIVED, archive_path, java_options, provide_archive
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where it is to be, in a run that several processes share and that has no options for Java of its own."""
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setenv(OPTIONS, SHORT_LIVED)
+    monkeypatch.setenv(SHARED_RUN, "gw0")
+    return archive_path()
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Starts of Spark, by their options; each leaves its classes where it is told to."""
+    told: list[str] = []
+
+    def start(_: object, *, env: dict[str, str], **__: object) -> None:
+        told.append(env[OPTIONS])
+        Path(env[OPTIONS].partition("ArchiveClassesAtExit=")[2].split()[0]).write_text("classes", encoding="utf-8")
+
+    monkeypatch.setattr("subprocess.run", start)
+    return told
+
+
+def test_java_is_told_of_an_archive_that_there_is(archive: Path) -> None:
+    """It would start slower with the name of none."""
+    assert java_options() == SHORT_LIVED
+    archive.write_text("classes", encoding="utf-8")
+    assert java_options().startswith(f"{SHORT_LIVED} -XX:SharedArchiveFile={archive} ")
+
+
+def test_archive_is_made_once(archive: Path, starts: list[str]) -> None:
+    """The next Java of this process hears of it at once; nothing else is left."""
+    provide_archive()
+    assert os.environ[OPTIONS] == java_options() != SHORT_LIVED
+    provide_archive()
+    assert len(starts) == 1
+    assert {path.suffix for path in archive.parent.iterdir()} == {".jsa", ".lock"}
+
+
+@pytest.mark.parametrize(("name", "value"), [(OPTIONS, "-Xmx1g"), (SHARED_RUN, None)])
+def test_archive_is_for_whole_runs_without_options_of_their_own(
+    archive: Path, starts: list[str], monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
+) -> None:
+    """Who runs one test does not wait for it, and who sets options knows why."""
+    if value is None:
+        monkeypatch.delenv(name)
+    else:
+        monkeypatch.setenv(name, value)
+    provide_archive()
+    assert (starts, archive.exists()) == ([], False)
+
+
+def test_archive_that_can_not_be_made_is_said_and_done_without(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A machine without Java is for the tests to find."""
+
+    def fail(command: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, 1)
+
+    monkeypatch.setattr("subprocess.run", fail)
+    provide_archive()
+    assert os.environ[OPTIONS] == SHORT_LIVED
+    assert "without an archive of its classes" in capsys.readouterr().err
+    assert [path.suffix for path in archive.parent.iterdir()] == [".lock"]
