@@ -63,10 +63,10 @@ def _is_beat(arrival: object) -> bool:
     return isinstance(arrival, Arrival) and isinstance(arrival.request, Heartbeat)
 
 
-def request_fields(request: GroupRequest, client: ClientIdentity = _NOBODY) -> LogFields:
+def request_fields(request: GroupRequest, client: ClientIdentity = _NOBODY, road: str = EMBEDDED) -> LogFields:
     """What a line about a request says of its group and member, as far as the request names one of each."""
     named = group_ids(request)
-    fields = LogFields(road=EMBEDDED, client_id=client.client_id, client_host=client.client_host)
+    fields = LogFields(road=road, client_id=client.client_id, client_host=client.client_host)
     if len(named) == 1:
         fields["group_id"] = named[0]
     match request:

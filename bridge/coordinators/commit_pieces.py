@@ -11,6 +11,7 @@ from itertools import chain
 
 from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.offset_requests import Commit, refuse_commit
+from bridge.log_lines import EMBEDDED
 from bridge.session.contracts import BrokerAccess
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.dialects.classic import Heartbeat, LeaveGroup
@@ -61,11 +62,12 @@ class CommitPieces:
     overtake one another.
     """
 
-    def __init__(self, deliver: Deliver, wake: Callable[[], None]) -> None:
+    def __init__(self, deliver: Deliver, wake: Callable[[], None], road: str = EMBEDDED) -> None:
         self.begin: Begin = lambda _ref, _way, _request: None
         """To be set before anything is submitted: whoever it is says through `deliver` what became of each."""
         self._deliver = deliver
         self._wake = wake
+        self._road = road
         self._lines: dict[GroupId, deque[_Wanted | _Behind]] = {}
         self._under_way: dict[RequestRef, GroupId] = {}
         """Large commits of which a piece was begun; each is the first of its line."""
@@ -157,7 +159,7 @@ class CommitPieces:
             behind.go_on()
         except Exception:
             told = "EB-GROUP-002: %r could not be carried out; please report this"
-            LOG.exception(told, behind.request, extra=request_fields(behind.request))
+            LOG.exception(told, behind.request, extra=request_fields(behind.request, road=self._road))
             self._deliver(behind.ref, error_reply(behind.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _begin_next(self, group_id: GroupId, wanted: _Wanted, line: deque[_Wanted | _Behind]) -> None:
@@ -177,7 +179,7 @@ class CommitPieces:
             self.begin(wanted.ref, wanted.way, piece)
         except Exception:
             told = "EB-GROUP-002: a piece of commit %r could not be carried out; please report this"
-            LOG.exception(told, wanted.ref, extra=request_fields(wanted.request))
+            LOG.exception(told, wanted.ref, extra=request_fields(wanted.request, road=self._road))
             if self._begun == wanted.ref:
                 # Else there was an answer before it went wrong, and a second one would be taken for the next piece's.
                 self.deliver(wanted.ref, refuse_commit(piece, ErrorCode.COORDINATOR_NOT_AVAILABLE))

@@ -11,7 +11,7 @@ from typing import Generic, assert_never
 
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.takeover import Takeovers
-from bridge.log_lines import LogFields, of_embedded
+from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import Answered, Event, LeaveReceived
@@ -222,7 +222,12 @@ class Exchange(Generic[OrderT]):
             self.feed(key, Answered(Refused(ErrorCode.REQUEST_TIMED_OUT, "the turn failed")), now_ms)
         except Exception:
             client = self.machines.client_of(key)
-            fields = of_embedded(key.group_id) | LogFields(member_id=key.member_id, client_id=client.client_id)
+            fields = LogFields(
+                group_id=key.group_id,
+                member_id=key.member_id,
+                client_id=client.client_id,
+                road=self.machines.road,
+            )
             LOG.exception("EB-OWNER-002: member %r of group %r is dropped", key.member_id, key.group_id, extra=fields)
             self.machines.drop(key)
 

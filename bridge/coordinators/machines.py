@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from bridge.coordinators.deadlines import Deadlines
+from bridge.log_lines import EMBEDDED
 from translators.classic_member.effects import Effect
 from translators.classic_member.events import Event
 from translators.classic_member.member_records import profile_of
@@ -37,8 +38,10 @@ _UNKNOWN = (NOBODY, NOWHERE)
 class Machines:
     """One state a member, keyed by group and member id; an absent member takes no place."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, road: str = EMBEDDED) -> None:
         self.limits = limits
+        self.road = road
+        """By which their requests come, for log lines."""
         self._absent = Absent(limits)
         self._states: dict[MemberRef, State] = {}
         self._clients: dict[MemberRef, tuple[ClientIdentity, Via]] = {}

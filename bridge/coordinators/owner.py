@@ -285,7 +285,8 @@ class GroupOwner(Generic[OrderT]):
             LOG.info(
                 "group %r: member %r came back under a new id",
                 *(former.group_id, former.member_id),
-                extra=request_fields(arrival.request, arrival.client) | LogFields(member_id=former.member_id),
+                extra=request_fields(arrival.request, arrival.client, self.machines.road)
+                | LogFields(member_id=former.member_id),
             )
             self._exchange.feed(former, LeaveReceived(), now_ms)
 

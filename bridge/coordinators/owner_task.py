@@ -102,7 +102,9 @@ class Turns(Generic[OrderT]):
                 result = act()
                 self._ledger.note(self._owner.entries())
         except Exception as problem:  # noqa: BLE001 - told and counted
-            fields = request_fields(concerned[0].request, concerned[0].client) if concerned else LogFields()
+            fields = LogFields()
+            if concerned:
+                fields = request_fields(concerned[0].request, concerned[0].client, self._owner.machines.road)
             self._tell(problem, [arrival.request for arrival in concerned], fields)
             answered = {ref for ref, _ in self._end_failed()}
             for arrival in concerned:

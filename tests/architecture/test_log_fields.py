@@ -106,6 +106,30 @@ def test_line_with_words_alone_is_found() -> None:
     assert [line.rpartition(":")[2] for line in lines_without_fields(file)] == ["2", "3", "4", "9"]
 
 
+ROAD_NAMES = {"EMBEDDED", "PASSING", "UPSTREAM", "of_embedded"}
+OF_ONE_ROAD = {
+    "bridge/coordinators/embedded": {"UPSTREAM"},
+    "bridge/coordinators/upstream": {"EMBEDDED", "of_embedded"},
+}
+"""Folders that serve one road, with the names of the other; groups that pass may be met by both."""
+
+
+def roads_named(file: SourceFile) -> set[str]:
+    """The roads that the functions of a file name for log lines; what a parameter is by default is its caller's."""
+    imports = (node for node in ast.walk(file.tree) if isinstance(node, ast.ImportFrom))
+    known = {alias.name for node in imports if node.module == "bridge.log_lines" for alias in node.names}
+    bodies = (node for function in file.functions() for statement in function.body for node in ast.walk(statement))
+    return {node.id for node in bodies if isinstance(node, ast.Name)} & known & ROAD_NAMES
+
+
+def test_line_of_shared_code_names_the_road_that_it_serves() -> None:
+    """Lines of road upstream said `embedded`, for the owner of groups serves both and named one."""
+    shared = [file for file in source_files(("bridge/coordinators",)) if file.path.parent.name == "coordinators"]
+    assert {str(file.path): roads_named(file) for file in shared if roads_named(file)} == {}
+    for folder, others in OF_ONE_ROAD.items():
+        assert {str(file.path) for file in source_files((folder,)) if roads_named(file) & others} == set()
+
+
 def test_fields_are_keys_of_the_glossary() -> None:
     """What the glossary does not name is not written."""
     keys = {key.value for key in LogKey}

@@ -90,7 +90,7 @@ class UpstreamGroups:
         self.names = SeatNames(clients.access)
         """Members that their broker knows by the ids of seats that were taken in their place."""
         self._access = self.names.access
-        self._machines = machines = Machines(settings.limits)
+        self._machines = machines = Machines(settings.limits, UPSTREAM)
         self._seats = Seats(machines)
         self._coordinator = UpstreamCoordinator(self._catalog, self._access, settings.fresh_member_id, self._wake)
         self._coordinator.seat_id = self.names.seat_id
@@ -99,7 +99,7 @@ class UpstreamGroups:
         self.task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
         self._deliver = self.task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
-        self._pieces = CommitPieces(self._deliver, self._wake)
+        self._pieces = CommitPieces(self._deliver, self._wake, UPSTREAM)
         ways = Ways(
             begin=self.task.begin_commit,
             end=self.task.end_commit,

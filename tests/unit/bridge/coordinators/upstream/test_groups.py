@@ -195,3 +195,19 @@ async def test_waiting_joins_have_a_limit(autojump_clock: MockClock, monkeypatch
         codes = [(await world.answer(ref, JoinGroupReply)).error for ref in sent]
     waited, told = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert codes == [waited, waited, told]
+
+
+async def test_lines_about_its_groups_name_their_road(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn that fails is told by what carries out turns of both roads."""
+
+    def fail(*_: object) -> None:
+        raise ValueError("a bug")
+
+    async with upstream_world() as world:
+        monkeypatch.setattr(world.groups.task.owner, "take_turn", fail)
+        ref = world.send(join_request("a"))
+        assert (await world.answer(ref, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    (line,) = (record for record in caplog.records if "EB-GROUP-002" in record.getMessage())
+    assert (line.__dict__["road"], line.__dict__["group_id"]) == ("upstream", GROUP)
