@@ -14,7 +14,7 @@ BATCH = range(40)
 TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),))
 ONCE_BROKEN = (
     *(2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 474_389, 500_423, 470_134, 472_296, 410_646, 411_397),
-    *(730_625_944, 911_199, 911_611),
+    *(730_625_944, 911_199, 911_611, 911_939),
 )
 """Seeds that found a defect of the bridge when they were first told.
 
@@ -32,7 +32,8 @@ joined while others were taken over was sent the way of its group behind the end
 back kept its group from being reseated with all others, and Kafka itself said 22 to who had not followed it; 730625944:
 a group that the bridge had dealt was dealt anew by range as a scout left; 911199: a member was asked for as a consumer
 member after a restart that the broker had as a classic one already; 911611: a KIP-848 client that joined while the
-first member was asked for was given what that one had.
+first member was asked for was given what that one had; 911939: requests of a member whose session nobody had heard
+were held for a third of a default, and of one that could not be asked for at all.
 """
 
 

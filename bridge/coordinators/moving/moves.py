@@ -18,6 +18,7 @@ from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
 from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, is_not_known
+from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.unfinished import end_machines, settle_seats
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
@@ -33,8 +34,6 @@ from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 LOG = logging.getLogger("epochbridge.moves")
-SHARE_OF_SESSION = 3
-"""A request is held for at most this part of the shortest session in its group."""
 AGAIN_S = 0.25
 """How soon a move of a whole group goes on whose task failed."""
 REMEMBERED_MAX = 1_000
@@ -316,7 +315,7 @@ class LiveMoves:
         members: Members,
     ) -> None:
         running.move = move
-        running.hold_ms = min(one.session_timeout_ms for one in members.values()) // SHARE_OF_SESSION
+        running.hold_ms = hold_ms_of(members.values())
         running.session_ms = max(one.session_timeout_ms for one in members.values())
         running.due_ms = self._around.now_ms() + running.session_ms
         running.progress.begin(members)

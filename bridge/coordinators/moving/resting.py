@@ -7,6 +7,7 @@ from typing import Generic
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
 from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.coordinators.moving.requests import joins_natively
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.migration.roster import Roster
@@ -58,7 +59,8 @@ class RestingGroup(Generic[HeldT]):
 
     def take(self, held: HeldT) -> None:
         """See `groups.Underway`."""
-        if self._holds or (isinstance(held.request, JoinGroup) and held.request.member_id not in self._members):
+        is_newcomer = isinstance(held.request, JoinGroup) and held.request.member_id not in self._members
+        if self._holds or is_newcomer or joins_natively(held.request):
             # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
             self._waiting.keep(held)
             return

@@ -1,6 +1,6 @@
 """A group as it stands before a move: what its broker says of it, and what its members have said here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bridge.migration.moves.members import ClassicMember
@@ -21,9 +21,13 @@ from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicPar
 
 SESSION_TIMEOUT_MS = 45_000
 """What a member is taken to have asked for that nobody heard join: Java's default since 3.0."""
+SHORTEST_SESSION_MS = 6_000
+"""As short as it may be then: Kafka's default of `group.min.session.timeout.ms`."""
 REBALANCE_TIMEOUT_MS = 300_000
 """The same of its rebalance timeout: Java's default `max.poll.interval.ms`."""
 UNHEARD_GENERATION = -1
+SHARE_OF_SESSION = 3
+"""A request is held for at most this part of the shortest session in its group."""
 AT_REST = "Stable"
 CLASSIC_MEMBER = 0
 
@@ -166,6 +170,18 @@ def _unheard(group_id: GroupId, member_id: MemberId) -> Obstacle:
         "order the move again when it has joined anew by the bridge; until then it stays where it is",
         member_id,
     )
+
+
+def hold_ms_of(members: Iterable[ClassicMember]) -> int:
+    """How long requests of these members may be held: so short that none of their clients is taken for dead, also of
+    those whose session is not known.
+    """
+    return min(map(_shortest_session_ms, members)) // SHARE_OF_SESSION
+
+
+def _shortest_session_ms(member: ClassicMember) -> int:
+    is_assumed = member.generation == UNHEARD_GENERATION and member.session_timeout_ms == SESSION_TIMEOUT_MS
+    return SHORTEST_SESSION_MS if is_assumed else member.session_timeout_ms
 
 
 def nobody(group_id: GroupId) -> Obstacle:

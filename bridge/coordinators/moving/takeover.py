@@ -140,6 +140,9 @@ class TakeOverMove:
                 # A transaction's offsets come by its producer's connection.
                 self._hear(member_id, held.via, generation, has_joined=isinstance(held.request, SyncGroup))
             self._pass_on(member_id, held)
+            if self._is_held(member_id) and self.state.members[member_id].stage is Stage.WAITING:
+                # It could not be asked for, and its client, which waits for this answer, says nothing else until then.
+                self._waiting.excuse_all(member_id)
         self._end_if_over()
 
     def _hear(self, member_id: MemberId, via: Via, generation: int, *, has_joined: bool = False) -> None:

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators.moving.survey import SESSION_TIMEOUT_MS, UNHEARD_GENERATION, left_out, nobody, survey
+from bridge.coordinators.moving.survey import (
+    SESSION_TIMEOUT_MS,
+    SHORTEST_SESSION_MS,
+    UNHEARD_GENERATION,
+    hold_ms_of,
+    left_out,
+    nobody,
+    survey,
+)
 from bridge.migration.roster import Roster
 from tests.support.moving_world import BLOB, GENERATION, SESSION_MS, classic_join, described
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
@@ -108,3 +116,15 @@ def test_hostile_words_are_an_obstacle_and_no_bug() -> None:
     """Whoever joined with bytes that are no subscription."""
     found = survey(consumer_group(0), heard(classic_join("a", b"?")))
     assert ([one.code for one in found.obstacles], found.members) == (["EB-MOVE-105"], {})
+
+
+def test_requests_are_held_for_a_third_of_the_shortest_session_that_there_may_be() -> None:
+    """Of who was not heard to join it may be as short as brokers take: 45 s is a guess, and held so long it dies."""
+    unheard = survey(described({"a": ZERO}), Roster()).members
+    assert unheard[A].session_timeout_ms == SESSION_TIMEOUT_MS
+    assert hold_ms_of(unheard.values()) == SHORTEST_SESSION_MS // 3
+    known = survey(described({"a": ZERO}), heard(classic_join("a"))).members
+    assert hold_ms_of(known.values()) == SESSION_MS // 3
+    default = replace(known[A], session_timeout_ms=SESSION_TIMEOUT_MS)
+    assert hold_ms_of([default]) == SESSION_TIMEOUT_MS // 3
+    assert hold_ms_of([default, *unheard.values()]) == SHORTEST_SESSION_MS // 3

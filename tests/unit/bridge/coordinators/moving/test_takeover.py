@@ -14,7 +14,15 @@ from bridge.migration.orders import MemberStage, MoveOrder, MoveStage
 from bridge.migration.route import Road
 from bridge.wire.codec.registry import error_reply
 from tests.support.embedded_world import commit_request, leave_request, native_join
-from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
+from tests.support.moving_world import (
+    GENERATION,
+    SESSION_MS,
+    FakeFacts,
+    MovingWorld,
+    classic_join,
+    moving_world,
+    ref_of,
+)
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.classic import (
@@ -420,6 +428,24 @@ async def test_mapped_member_is_taken_over_under_its_seat_and_keeps_its_own_gene
         world.answer("a", unchanged(GENERATION + 3))
         assert world.code(world.beat("a")) is ErrorCode.NONE
         assert world.code(world.beat("a", GENERATION + 3)) is ErrorCode.ILLEGAL_GENERATION
+
+
+async def test_member_that_can_not_be_asked_for_yet_is_answered(autojump_clock: MockClock) -> None:
+    """Behind a restart topics may not be at hand: its client would say nothing else before it has its answer, by which
+    it is asked for again.
+    """
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+    async with moving_world(facts) as world:
+        topics, world.upstream.broker.topics = world.upstream.broker.topics, []
+        await trio.sleep(0.5)
+        assert world.code(world.beat("a")) is ErrorCode.NONE
+        world.upstream.broker.topics = topics
+        await trio.sleep(1)
+        world.beat("a")
+        assert heartbeat(world, "a").member_epoch == GENERATION
 
 
 async def test_member_whose_partitions_were_given_away_is_dropped_with_a_farewell(autojump_clock: MockClock) -> None:
