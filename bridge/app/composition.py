@@ -194,6 +194,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             configured.renew = partial(_renew, config, files, sources.tokens)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
             moving.live.reconverts = partial(_reconverts, surveys)
+            moving.preflight.abilities = surveys.abilities
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures, door)

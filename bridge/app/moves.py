@@ -11,6 +11,7 @@ from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.moves import LiveMoves, Parts
 from bridge.coordinators.moving.places import FACTS, Places
+from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.moving.roster_watch import RosterWatch
 from bridge.coordinators.moving.surroundings import Around
@@ -33,6 +34,8 @@ class Moving:
     """What moves groups, and the roads on which requests come to it."""
 
     live: LiveMoves
+    preflight: Preflight
+    """What brokers can do, once there is who can ask them."""
     roads: Mapping[Road, Groups]
     passing: Passing
     places: Places
@@ -106,6 +109,7 @@ def put_together(between: Between) -> Moving:
     between.upstream.tell_of_the_gone(live.forgotten)
     return Moving(
         live=live,
+        preflight=parts.candidates.preflight,
         roads=roads,
         passing=RosterWatch(between.passing, roster),
         places=places,

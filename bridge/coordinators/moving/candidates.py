@@ -1,11 +1,12 @@
 """Who of a group can be moved now: asked of its broker, or of those who have its members here; or why nobody can."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
 from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, left_out, nobody, survey
 from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
@@ -34,6 +35,7 @@ class Candidates:
     roster: Roster
     broker: Broker
     embedded: EmbeddedGroups
+    preflight: Preflight = field(default_factory=Preflight)
 
     async def find(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
         """The members of an order, at least one; or what stands in its way."""
@@ -61,7 +63,8 @@ class Candidates:
         if isinstance(found, tuple):
             return found
         members = of_order(found, order)
-        return self._obstacles(order, members) or members
+        obstacles = self._obstacles(order, members)
+        return obstacles or await self.preflight.find_obstacles(order, origin, members.values()) or members
 
     def _obstacles(self, order: MoveOrder, members: Members) -> tuple[Obstacle, ...]:
         """Why none of these can be moved."""

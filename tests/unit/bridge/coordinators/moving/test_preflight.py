@@ -1,0 +1,127 @@
+"""Orders judged by what brokers can do, before anything begins."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.moving.preflight import ASK_S, Preflight, judge
+from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.route import Road
+from bridge.ports import BrokerUnreachable
+from tests.support.moving_world import moving_world
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.dialects.classic import Protocol
+from translators.dialects.ids import MemberId, TopicPartition
+
+ABLE = BrokerAbilities(
+    takeover=TakeOver.IN_PLACE,
+    policy=MigrationPolicy.BIDIRECTIONAL,
+    session_min_ms=6_000,
+    session_max_ms=1_800_000,
+    classic_size_max=10,
+    consumer_size_max=10,
+    login=Login.OPEN,
+)
+TO_UPSTREAM, TO_PASS = MoveOrder(GROUP, Road.UPSTREAM), MoveOrder(GROUP, Road.PASS)
+
+
+def member(member_id: str = "a", session_ms: int = 30_000, assignor: str = "range") -> ClassicMember:
+    """A classic member at work."""
+    return ClassicMember(
+        member_id=MemberId(member_id),
+        instance_id=None,
+        client=CLIENT,
+        protocols=(Protocol(assignor, b""),),
+        protocol_name=assignor,
+        session_timeout_ms=session_ms,
+        rebalance_timeout_ms=60_000,
+        generation=3,
+        using=frozenset({TopicPartition(TOPIC, 0)}),
+    )
+
+
+def test_brokers_that_can_do_it_are_no_obstacle() -> None:
+    """In every direction."""
+    roads = (Road.PASS, Road.UPSTREAM, Road.EMBEDDED)
+    for origin in roads:
+        for destination in roads:
+            assert judge(MoveOrder(GROUP, destination), origin, [member()], ABLE) == ()
+
+
+@pytest.mark.parametrize(
+    ("order", "origin", "abilities", "code"),
+    [
+        (TO_UPSTREAM, Road.PASS, replace(ABLE, takeover=TakeOver.IMPOSSIBLE), "EB-MOVE-111"),
+        (TO_UPSTREAM, Road.PASS, replace(ABLE, policy=MigrationPolicy.DISABLED), "EB-MOVE-112"),
+        (TO_UPSTREAM, Road.EMBEDDED, replace(ABLE, policy=MigrationPolicy.DOWNGRADE), "EB-MOVE-112"),
+        (TO_UPSTREAM, Road.PASS, replace(ABLE, consumer_size_max=0), "EB-MOVE-114"),
+        (TO_PASS, Road.EMBEDDED, replace(ABLE, session_min_ms=40_000), "EB-MOVE-140"),
+        (TO_UPSTREAM, Road.EMBEDDED, replace(ABLE, session_min_ms=40_000), "EB-MOVE-140"),
+        (TO_PASS, Road.EMBEDDED, replace(ABLE, classic_size_max=0), "EB-MOVE-141"),
+        (TO_PASS, Road.UPSTREAM, replace(ABLE, policy=MigrationPolicy.DISABLED), "EB-MOVE-144"),
+    ],
+)
+def test_what_brokers_refuse_is_said_before(
+    order: MoveOrder, origin: Road, abilities: BrokerAbilities, code: str
+) -> None:
+    """Also what only the second of two ways would come to."""
+    found = judge(order, origin, [member()], abilities)
+    assert [one.code for one in found] == [code]
+    assert judge(replace(order, allow_rebalance=True), origin, [member()], abilities) == found
+
+
+def test_reason_names_the_member_that_it_is_of() -> None:
+    """One; of several the sentence tells."""
+    short = member("b", session_ms=1_000)
+    (one,) = judge(TO_PASS, Road.EMBEDDED, [member(), short], ABLE)
+    assert (one.code, one.member_id) == ("EB-MOVE-140", "b")
+    (both,) = judge(TO_PASS, Road.EMBEDDED, [replace(short, member_id=MemberId("c")), short], ABLE)
+    assert both.member_id is None
+
+
+def test_members_without_a_protocol_in_common_are_no_classic_group() -> None:
+    """A broker answers 23 to the last of them."""
+    found = judge(TO_PASS, Road.UPSTREAM, [member(), member("b", assignor="sticky")], ABLE)
+    assert [one.code for one in found] == ["EB-MOVE-142"]
+
+
+async def _unreachable() -> BrokerAbilities:
+    raise BrokerUnreachable("nobody listens")
+
+
+async def _slow() -> BrokerAbilities:
+    await trio.sleep(2 * ASK_S)
+    return replace(ABLE, policy=MigrationPolicy.DISABLED)
+
+
+async def _silent() -> BrokerAbilities:
+    return BrokerAbilities(login=Login.OPEN, policy=MigrationPolicy.DISABLED)
+
+
+async def test_what_brokers_do_not_say_the_move_finds_out(autojump_clock: MockClock) -> None:
+    """Its pilot is refused, and nothing has changed."""
+    preflight = Preflight()
+    assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, [member()]) == ()
+    for abilities in (_unreachable, _slow, _silent):
+        preflight.abilities = abilities
+        assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, [member()]) == ()
+
+
+async def _disabled() -> BrokerAbilities:
+    return replace(ABLE, policy=MigrationPolicy.DISABLED)
+
+
+async def test_order_and_dry_run_say_the_same_and_ask_no_broker_for_a_member(autojump_clock: MockClock) -> None:
+    """The reason has a code and a remedy."""
+    async with moving_world() as world:
+        world.at_broker({"a": frozenset({TopicPartition(TOPIC, 0)})})
+        world.joined("a")
+        world.candidates.preflight.abilities = _disabled
+        checked, ordered = await world.live.check(TO_UPSTREAM), await world.order(Road.UPSTREAM)
+        for one in (checked, ordered):
+            assert (one.stage, [obstacle.code for obstacle in one.obstacles]) == (MoveStage.REFUSED, ["EB-MOVE-112"])
+        assert (world.asked("a"), world.road("a")) == ([], Road.PASS)
