@@ -10,9 +10,10 @@ from bridge.coordinators.mapped import seats
 from bridge.coordinators.moving import adopt, giveback
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
-from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream import commits
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from bridge.migration.moves import members, takeover

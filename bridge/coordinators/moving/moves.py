@@ -12,7 +12,7 @@ from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, of_order
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.places import Places, UnfinishedMove, unwritten
+from bridge.coordinators.moving.places import Places, unwritten
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
@@ -20,7 +20,7 @@ from bridge.coordinators.moving.reseat import ReseatMove
 from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, is_not_known
 from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.coordinators.moving.takeover import TakeOverMove
-from bridge.coordinators.moving.unfinished import end_machines, settle_seats
+from bridge.coordinators.moving.unfinished import UnfinishedMove, end_machines, settle_seats
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
 from bridge.coordinators.placement import GroupPlaces
 from bridge.log_lines import LogFields

@@ -5,11 +5,11 @@ rules would have it.
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NotRequired, Protocol, TypedDict
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
@@ -45,19 +45,6 @@ class _Written(TypedDict, total=False):
     mapped: list[_WrittenSeat]
     named: dict[str, str]
     move: _WrittenMove
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedMove:
-    """A move that the last life of the bridge began: from where and where to, of which members only (() for all), and
-    what is known of those that may be between two roads.
-    """
-
-    group_id: GroupId
-    origin: Road
-    destination: Road
-    only: tuple[MemberId, ...]
-    members: tuple[ClassicMember, ...]
 
 
 class Facts(Protocol):

@@ -1,11 +1,26 @@
-"""Members of a move that the last life of the bridge began, of whom its two journals tell different things: one knows
-seats and one machines, each is written by itself, and a death may be between them.
+"""A move that the last life of the bridge began, and its members of whom the two journals tell different things: one
+knows seats and one machines, each is written by itself, and a death may be between them.
 """
 
-from bridge.coordinators.moving.places import UnfinishedMove
+from dataclasses import dataclass
+
 from bridge.coordinators.moving.surroundings import Around
+from bridge.migration.moves.members import ClassicMember
 from bridge.migration.route import Road
-from translators.dialects.ids import MemberRef
+from translators.dialects.ids import GroupId, MemberId, MemberRef
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedMove:
+    """A move that the last life of the bridge began: from where and where to, of which members only (() for all), and
+    what is known of those that may be between two roads.
+    """
+
+    group_id: GroupId
+    origin: Road
+    destination: Road
+    only: tuple[MemberId, ...]
+    members: tuple[ClassicMember, ...]
 
 
 def is_of_classic_members(move: UnfinishedMove) -> bool:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.places import FACTS, Places, UnfinishedMove
+from bridge.coordinators.moving.places import FACTS, Places
+from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder

@@ -4,8 +4,7 @@ import pytest
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.places import UnfinishedMove
-from bridge.coordinators.moving.unfinished import end_machines, is_of_classic_members, settle_seats
+from bridge.coordinators.moving.unfinished import UnfinishedMove, end_machines, is_of_classic_members, settle_seats
 from bridge.migration.route import Road
 from tests.support.moving_world import GENERATION, MovingWorld, moving_world
 from tests.support.owned_group import GROUP, TOPIC
