@@ -160,13 +160,13 @@ async def _gives_back_as_owning_nothing() -> bool:
 async def _leaves_its_scout() -> bool:
     """Whether a scout that has joined is not sent away behind the last member."""
     async with moving_world() as world:
-        world.at_broker({"a": HELD})
+        world.at_broker({"a": frozenset(TopicPartition(TOPIC, number) for number in range(6))})
         world.joined("a")
         await world.order(Road.UPSTREAM)
         world.answer("a", refused(ErrorCode.GROUP_ID_NOT_FOUND))
         world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
         world.answer("a", granted(GENERATION))
-        world.answer("a", granted(GENERATION, 0))
+        world.answer("a", granted(GENERATION, *range(6)))
         said = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
         return (SCOUT_ID, LEAVE_EPOCH) not in {(str(one.member_id), one.member_epoch) for one in said}
 

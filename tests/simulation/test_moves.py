@@ -7,6 +7,7 @@ import pytest
 
 from bridge.migration.route import Road
 from tests.support.moves_simulation.campaign import run_seeds
+from tests.support.moves_simulation.kafka_group import Release
 from tests.support.moves_simulation.schedule import Act, Action, Conditions, Phase, Schedule, draw_schedule
 from tests.support.moves_simulation.story import run_story
 
@@ -14,7 +15,7 @@ BATCH = range(40)
 TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),))
 ONCE_BROKEN = (
     *(2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 474_389, 500_423, 470_134, 472_296, 410_646, 411_397),
-    *(730_625_944, 911_199, 911_611, 911_939),
+    *(730_625_944, 911_199, 911_611, 911_939, 1_215_336),
 )
 """Seeds that found a defect of the bridge when they were first told.
 
@@ -33,7 +34,8 @@ back kept its group from being reseated with all others, and Kafka itself said 2
 a group that the bridge had dealt was dealt anew by range as a scout left; 911199: a member was asked for as a consumer
 member after a restart that the broker had as a classic one already; 911611: a KIP-848 client that joined while the
 first member was asked for was given what that one had; 911939: requests of a member whose session nobody had heard
-were held for a third of a default, and of one that could not be asked for at all.
+were held for a third of a default, and of one that could not be asked for at all; 1215336: a canary that had been given
+back and had joined since was its broker's still when its group was adopted.
 """
 
 
@@ -101,3 +103,18 @@ def test_way_back_of_a_canary_may_be_cut_off_at_any_time(places: tuple[int, ...]
         story = Schedule(dies_ms, Conditions(), (Phase(is_calm=False, acts=starts), _moves(there), _moves(back, dies)))
         outcome = run_story(story)
         assert outcome.broken is None, (dies_ms, outcome.broken)
+
+
+@pytest.mark.parametrize("to", [Road.EMBEDDED, Road.UPSTREAM, Road.PASS])
+def test_group_is_moved_on_with_a_canary_that_was_given_back_and_has_joined_since(to: Road) -> None:
+    """Its broker knows it by its own words again, and no mapping tells that it is where its group is not."""
+    starts = tuple(Act(at_ms=0, action=Action.START, place=place, name="librdkafka") for place in range(3))
+    there = Act(at_ms=0, action=Action.MOVE, name=Road.UPSTREAM.value)
+    back = Act(at_ms=0, action=Action.MOVE, name=Road.PASS.value, places=(0,))
+    leaves = Act(at_ms=0, action=Action.LEAVE, place=1)
+    on = Act(at_ms=0, action=Action.MOVE, name=to.value)
+    rebalance = Phase(is_calm=False, acts=(leaves,))
+    phases = (Phase(is_calm=False, acts=starts), _moves(there), _moves(back), rebalance, _moves(on))
+    for release in (Release.V4_1, Release.V4_3):
+        outcome = run_story(Schedule(1, Conditions(release=release, partitions=6), phases))
+        assert outcome.broken is None, (release, outcome.broken)

@@ -532,7 +532,8 @@ class LiveMoves:
         """Let the group and its members take their roads from now on, and whoever waited for that."""
         parts, router, group_id = self._parts, self._router, order.group_id
         place = running.progress.now.origin if order.members else whole
-        roads = self._roads(group_id, stays)
+        # Nobody of a group that is the bridge's own is its broker's, also no canary that was given back before.
+        roads = {} if place is Road.EMBEDDED else self._roads(group_id, stays)
         for member_id in tuple(router.moved.get(group_id, {})):
             router.return_member(group_id, member_id)
         for member_id, road in roads.items():
