@@ -118,6 +118,7 @@ class ConsumerFollower:
         if member is None:
             return
         member.speak_consumer()
+        member.be_told_interval(reply.heartbeat_interval_ms)
         group.natives.add(member_id)
         writer.advance(group, member, reply.member_epoch, at_us)
         member.enter_epoch(reply.member_epoch)

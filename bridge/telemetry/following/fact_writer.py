@@ -251,8 +251,8 @@ class FactWriter:
         """
         since_us = member.unheard_since_us
         if departure is Departure.POLL_TIMED_OUT:
-            # Its client beats for it, and its application has taken nothing since the last Fetch.
-            since_us = self.last_heard.fetched_us(member.inputs)
+            # Its client may beat and fetch for it: its application has taken nothing.
+            since_us = self.last_heard.polled_us(member, at_us)
         if departure is Departure.SESSION_EXPIRED and member.departure is None:
             spoke_us = self._spoke_us(group, member, at_us)
             if since_us is None:
@@ -264,7 +264,7 @@ class FactWriter:
     def _spoke_us(self, group: GroupTrack, member: MemberTrack, at_us: int) -> int | None:
         """When a member whose session is over has spoken to its coordinator for the last time."""
         if group.road is not Road.EMBEDDED:
-            return self.last_heard.spoke_us(member.connection)
+            return self.last_heard.spoke_before_us(member, at_us)
         session_ms = member.inputs.session_timeout_ms
         return at_us - session_ms * US_PER_MS if session_ms > 0 else None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Partitions
 from bridge.telemetry.following.tracks import MemberTrack
+from bridge.telemetry.schema.terms import Protocol
 
 US_PER_MS = 1_000
 BEATS_PER_SESSION = 3
@@ -19,6 +20,8 @@ SESSIONS_MAX = 1_000
 """Clients of members that are gone, of which is known what their fetch sessions may name."""
 POLL_WORDS = "poll timeout"
 """What Java's client says as it leaves for that reason (LeaveGroup 5, KIP-800)."""
+LATE_US = 1_000_000
+"""So much later than it is due comes no heartbeat of a client that is at work, nor a Fetch after the one before."""
 
 
 @dataclass(slots=True)
@@ -34,6 +37,8 @@ class LastHeard:
 
     def __init__(self) -> None:
         self._spoken: dict[int, int] = {}
+        self._silences: dict[int, tuple[int, int]] = {}
+        """The last time that a connection said nothing for longer than a moment: since when, until when."""
         self._fetchers: dict[tuple[str, str], _Fetcher] = {}
         self._sessions: dict[tuple[str, str], Partitions] = {}
 
@@ -41,15 +46,29 @@ class LastHeard:
 
     def spoke(self, connection: int, at_us: int) -> None:
         """A request came by this connection."""
+        before_us = self._spoken.get(connection, at_us)
+        if at_us - before_us > LATE_US:
+            self._silences[connection] = before_us, at_us
         self._spoken[connection] = at_us
 
     def close(self, connection: int) -> None:
         """A connection is gone."""
         self._spoken.pop(connection, None)
+        self._silences.pop(connection, None)
 
     def spoke_us(self, connection: int | None) -> int | None:
         """When a request came by this connection last, None if none did."""
         return None if connection is None else self._spoken.get(connection)
+
+    def spoke_before_us(self, member: MemberTrack, at_us: int) -> int | None:
+        """When a member was heard last that has been put out by `at_us`.
+
+        One that was frozen hears of it by its next request: it was heard last before the silence that this one ended.
+        """
+        silence = None if member.connection is None else self._silences.get(member.connection)
+        if silence is not None and at_us - silence[1] <= beat_us(member) < silence[1] - silence[0]:
+            return silence[0]
+        return self.spoke_us(member.connection)
 
     # ------------------------------------------------------------------ clients
 
@@ -111,14 +130,43 @@ class LastHeard:
 
         It says so, or it says nothing and has not fetched for that long while its heartbeats went on: Java's client and
         kafka-python fetch only as they are polled, and give that interval for their rebalance timeout. librdkafka
-        fetches by itself until it leaves, and says nothing. Who says another reason had perhaps paused all partitions.
+        fetches by itself until that time is over; then its member of the consumer protocol says nothing at all until it
+        is polled (`was_put_off`), and its classic one leaves as it leaves for any reason. Who says another reason had
+        perhaps paused all partitions.
         """
         if member.parting_words:
             return POLL_WORDS in member.parting_words.lower()
-        fetched_us, interval_us = self.fetched_us(member.inputs), member.inputs.rebalance_timeout_ms * US_PER_MS
+        fetched_us, interval_us = self.fetched_us(member.inputs), _poll_interval_us(member)
         # A poll may take a while until it fetches.
         is_timed = fetched_us is not None and interval_us > 0 and bool(member.assigned - member.unfetched)
-        return is_timed and fetched_us is not None and 10 * (at_us - fetched_us) >= 9 * interval_us
+        is_late = is_timed and fetched_us is not None and 10 * (at_us - fetched_us) >= 9 * interval_us
+        return is_late or self.was_put_off(member, at_us)
+
+    def was_put_off(self, member: MemberTrack, at_us: int) -> bool:
+        """Whether a member of the consumer protocol that leaves has sent neither heartbeats nor Fetches right before.
+
+        So does librdkafka where its application is late; with the next poll it leaves and joins again by its id. A
+        process that was frozen fetches before it leaves, and one that works beats. On road `embedded` heartbeats go by
+        unheard.
+        """
+        silence = None if member.connection is None else self._silences.get(member.connection)
+        fetched_us = self.fetched_us(member.inputs)
+        if member.protocol is not Protocol.CONSUMER or silence is None or fetched_us is None:
+            return False
+        since_us, until_us = silence
+        is_late = until_us - since_us > (member.interval_ms * US_PER_MS or BEAT_US_MAX) + LATE_US
+        # The leave was what ended the silence; its answer takes a moment.
+        has_used = bool(member.assigned - member.unfetched)
+        return has_used and is_late and at_us - until_us <= BEAT_US_MAX and until_us - fetched_us > LATE_US
+
+    def polled_us(self, member: MemberTrack, at_us: int) -> int | None:
+        """When the application of a member that has stopped polling can have taken something for the last time."""
+        fetched_us = self.fetched_us(member.inputs)
+        if fetched_us is None or member.connection is None or not self.was_put_off(member, at_us):
+            return fetched_us
+        since_us, _ = self._silences[member.connection]
+        # librdkafka went on beating and fetching for as long as it may be left alone.
+        return max(since_us, fetched_us) - _poll_interval_us(member)
 
     def silent_since(self, member: MemberTrack, lost_us: int, spoke_us: int | None) -> int:
         """Since when a member has used nothing whose connection went at `lost_us`.
@@ -129,6 +177,11 @@ class LastHeard:
         used_us = self.used_us(member, spoke_us)
         is_as_lost = used_us is None or 0 <= lost_us - used_us <= beat_us(member)
         return lost_us if used_us is None or is_as_lost else used_us
+
+
+def _poll_interval_us(member: MemberTrack) -> int:
+    """`max.poll.interval.ms`, which clients give for their rebalance timeout."""
+    return member.inputs.rebalance_timeout_ms * US_PER_MS
 
 
 def is_run_out(member: MemberTrack, at_us: int) -> bool:

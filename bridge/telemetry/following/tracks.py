@@ -71,7 +71,8 @@ class MemberTrack:
     that. `fetch_rebalance` gave
     it what it has not fetched, but for what another one dealt since (`dealt_later`). `unused` is what it gave
     up last, and in which generation, if it had used nothing since it was given it. `parting_words` is why it says that
-    it leaves, `is_removed` that somebody else wants it.
+    it leaves, `is_removed` that somebody else wants it. `interval_ms` is how often it is to send heartbeats, 0 where
+    nobody told.
     """
 
     member_id: MemberId
@@ -98,6 +99,7 @@ class MemberTrack:
     holders: tuple[str, ...] = ()
     parting_words: str = ""
     is_removed: bool = False
+    interval_ms: int = 0
     _written: tuple[Partitions, tuple[str, ...]] = (NO_PARTITIONS, ())
 
     # ------------------------------------------------------------------ what is read of it
@@ -191,6 +193,10 @@ class MemberTrack:
     def note_farewell(self, words: str, *, is_removed: bool) -> None:
         """Somebody asks for its end, for this reason."""
         self.parting_words, self.is_removed = words, is_removed
+
+    def be_told_interval(self, interval_ms: int) -> None:
+        """Its coordinator says how often it is to send heartbeats."""
+        self.interval_ms = interval_ms
 
     # ------------------------------------------------------------------ what it says and does
 

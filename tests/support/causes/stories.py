@@ -226,7 +226,7 @@ STORIES: Mapping[str, Story] = {
                 ),
             )
         ),
-        # librdkafka fetches until it leaves, and says nothing of why.
+        # librdkafka says nothing of why it leaves; docs/explanation/reading-a-rebalance.md has what its requests show.
         limits=Limits((Name.PYTHON,)),
     ),
 }

@@ -129,6 +129,56 @@ def test_consumer_member_that_stops_polling_is_told_from_one_that_leaves() -> No
         assert gone.departure is departure
 
 
+@pytest.mark.parametrize(
+    ("left_ms", "interval_ms", "thawed", "departure"),
+    [
+        (13_000, 5_000, False, Departure.POLL_TIMED_OUT),
+        (8_900, 5_000, False, Departure.LEFT),
+        (13_000, 9_000, False, Departure.LEFT),
+        (13_000, 5_000, True, Departure.LEFT),
+    ],
+    ids=["polled late", "a heartbeat was not due yet", "heartbeats are rare", "frozen, and fetched before it left"],
+)
+def test_librdkafka_that_is_polled_late_is_silent_until_it_leaves(
+    left_ms: int, interval_ms: int, thawed: bool, departure: Departure
+) -> None:
+    """It fetches by itself until max.poll.interval.ms is over, then sends nothing until it is polled (KIP-848)."""
+    ears = Ears()
+    ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 2)], ())
+    told = replace(reported(1, (0,)), heartbeat_interval_ms=interval_ms)
+    ears.answer(ears.ask(replace(report("a", 0), rebalance_timeout_ms=9_000)), told)
+    ears.follower.fetched(CLIENT, named(0), False, 5_000_000)
+    ears.follower.spoke(1, 3_000_000)
+    ears.follower.fetches(CLIENT, 6_000_000)
+    ears.now_ms = left_ms
+    if thawed:
+        ears.follower.fetches(CLIENT, left_ms * 1_000 - 1_000)
+    ears.answer(ears.ask(report("a", -1)), reported(-1))
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert gone.departure is departure
+    released = [fact for fact in ears.log.of(PartitionsReleased) if isinstance(fact, PartitionsReleased)]
+    idle_us = {Departure.POLL_TIMED_OUT: (left_ms - 6_000 + 9_000) * 1_000}.get(departure, 0)
+    assert [fact.idle_us for fact in released] == [idle_us]
+
+
+def test_member_that_hears_by_its_next_request_that_it_is_out_stood_still_since_the_one_before() -> None:
+    """Nobody else got what it had: the request that ends its silence is no sign that it was at work."""
+    ears = Ears()
+    ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 2)], ())
+    ears.answer(ears.ask(report("a", 0)), reported(1, (0,)))
+    ears.follower.fetched(CLIENT, named(0), False, 5_000_000)
+    ears.follower.fetches(CLIENT, 6_000_000)
+    ears.follower.spoke(1, 6_000_000)
+    ears.now_ms = 60_000
+    ears.answer(ears.ask(report("a", -1)), replace(reported(-1), error=ErrorCode.UNKNOWN_MEMBER_ID))
+    (gone,) = ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert gone.departure is Departure.SESSION_EXPIRED
+    released = [fact for fact in ears.log.of(PartitionsReleased) if isinstance(fact, PartitionsReleased)]
+    assert [fact.idle_us for fact in released] == [54_000_000]
+
+
 def test_what_a_member_had_that_stopped_polling_stood_still_since_its_last_fetch() -> None:
     """Its application did nothing for all of that time; of one that leaves by itself it did until then."""
     for fetched_ms, idle_us in ((5_000, 60_000_000), (64_000, 0)):
