@@ -1,6 +1,5 @@
 """The moves of a running bridge (`admin.contracts.Moves`): ordered by operators, one a group, ended with a verdict."""
 
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +26,6 @@ from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
-from bridge.ports import BrokerUnreachable
 from bridge.supervision import MOVE, MOVES, Failures, Work, start_guarded, start_job
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import quote
@@ -177,8 +175,8 @@ class LiveMoves:
             return
         if isinstance(move, GiveBackMove):
             await self._give_back_who_rests(running, move)
-        elif move.lacks_topics:
-            await self._look_at_topics(move)
+        else:
+            await move.look()
         if now_ms < running.due_ms:
             return
         running.due_ms = now_ms + running.session_ms
@@ -186,11 +184,6 @@ class LiveMoves:
             move.give_up()
         running.is_late = True
         move.stop(NOT_HEARD)
-
-    async def _look_at_topics(self, move: TakeOverMove) -> None:
-        with contextlib.suppress(BrokerUnreachable):
-            await self._around.upstream.look_at_topics()
-            move.lacks_topics = False
 
     async def _give_back_who_rests(self, running: _Running, move: GiveBackMove) -> None:
         """Written before anybody is asked for: a bridge that is killed then goes on with them."""

@@ -2,6 +2,7 @@
 as it is not known whose they are.
 """
 
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from bridge.migration.moves.takeover import (
     Heard,
     Keep,
     MemberLeft,
+    Scout,
     ScoutAnswered,
     Stage,
     Stopped,
@@ -38,6 +40,7 @@ from bridge.migration.moves.takeover import (
 )
 from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
+from bridge.ports import BrokerUnreachable
 from translators.classic_member.talking import SERVER_ASSIGNORS
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -57,6 +60,10 @@ _STAGES = {
 }
 SCOUT_REBALANCE_MS = 60_000
 """What a scout says of itself: it has nothing to give up."""
+SCOUT_BEAT_MS = 5_000
+"""How often it is kept alive, as a client by Kafka's `group.consumer.heartbeat.interval.ms`: its session may be over
+before a member of a long one is heard, and the group then be a classic one again with everybody called.
+"""
 _DEALT_ANEW = Refused(
     ErrorCode.REBALANCE_IN_PROGRESS,
     "at this broker a scout has to come and go, and its assignor would deal anew as it goes; order it again when the"
@@ -83,8 +90,7 @@ class TakeOverMove:
     ) -> None:
         self.is_over: Callable[[], None] = lambda: None
         """Called once everybody has come to an end."""
-        self.lacks_topics = False
-        """Whether topics have to be looked at before anybody can be asked for; who does it sets it back."""
+        self._lacks_topics = False
         self.beside: set[MemberId] = set()
         """Classic members that joined their broker too late to be of this move: they are its own also behind the end,
         where nobody else knows them.
@@ -99,6 +105,8 @@ class TakeOverMove:
         self._left_out = left_out(group_id, members)
         self._members = {one: member for one, member in members.items() if one not in self._left_out}
         self._has_ended = False
+        self._scout_epoch = JOIN_EPOCH
+        self._scout_beats_ms = 0
         self._vias: dict[MemberId, Via] = {}
         self._sessions = Sessions(around.now_ms, self._members)
         self._waiting = Waiting(around.ways, self._sessions)
@@ -302,7 +310,7 @@ class TakeOverMove:
         # Partitions without a topic id would be missing in the heartbeat, as if given up.
         is_known = catalog.knows({one.topic for one in member.using})
         if not is_known or self._upstream.is_closed:
-            self.lacks_topics = self.lacks_topics or not is_known
+            self._lacks_topics = self._lacks_topics or not is_known
             self._happen(Answered(member_id, _NOT_YET))
             return
         request = replace(to_heartbeat(inquiry, None, catalog), member_id=self._seat_id(member_id))
@@ -360,10 +368,35 @@ class TakeOverMove:
         )
 
         def heard(reply: GroupReply | None) -> None:
-            self._happen(ScoutAnswered(self._to_answer(reply)))
+            answer = self._to_answer(reply)
+            self._note_scout(answer)
+            self._happen(ScoutAnswered(answer))
             self._end_if_over()
 
         self._ways.access(self._vias.get(by, NOWHERE)).ask(None, request, heard)
+
+    def _note_scout(self, answer: Granted | Refused | None) -> None:
+        self._scout_beats_ms = self._around.now_ms() + SCOUT_BEAT_MS
+        if isinstance(answer, Granted) and answer.member_epoch > JOIN_EPOCH:
+            self._scout_epoch = answer.member_epoch
+
+    async def look(self) -> None:
+        """Look after the scout, and at the topics if they were missed; to be called now and then."""
+        self._keep_scout()
+        if self._lacks_topics:
+            with contextlib.suppress(BrokerUnreachable):
+                await self._upstream.look_at_topics()
+                self._lacks_topics = False
+
+    def _keep_scout(self) -> None:
+        """Have it say that it lives, when it is time."""
+        via = NOWHERE if self.state.pilot is None else self._vias.get(self.state.pilot, NOWHERE)
+        is_due = self._around.now_ms() >= self._scout_beats_ms
+        if self.state.scout is not Scout.IN or self._scout_epoch == JOIN_EPOCH or via == NOWHERE or not is_due:
+            return
+        self._scout_beats_ms = self._around.now_ms() + SCOUT_BEAT_MS
+        request = ConsumerGroupHeartbeat(group_id=self._group_id, member_id=SCOUT_ID, member_epoch=self._scout_epoch)
+        self._ways.access(via).ask(None, request, lambda reply: self._note_scout(self._to_answer(reply)))
 
     def _to_answer(self, reply: GroupReply | None) -> Granted | Refused | None:
         if not isinstance(reply, ConsumerGroupHeartbeatReply):

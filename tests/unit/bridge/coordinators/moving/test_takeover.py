@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
+from bridge.coordinators.moving.takeover import SCOUT_BEAT_MS
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage
 from bridge.migration.route import Road
 from bridge.wire.codec.registry import error_reply
@@ -489,6 +490,23 @@ async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_al
         world.answer("a", granted(GENERATION, *range(6)))
         left = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
         assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), (SCOUT_ID, -1)]
+
+
+async def test_scout_is_kept_alive_as_long_as_somebody_is_waited_for(autojump_clock: MockClock) -> None:
+    """Its session may be over before a member of a long one is heard, and everybody be called then."""
+    async with moving_world() as world:
+        first = frozenset(TopicPartition(TOPIC, number) for number in range(3))
+        world.at_broker({"a": first, "b": ALL - first})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", NOT_FOUND)
+        world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        world.answer("a", granted(GENERATION))
+        world.answer("a", granted(GENERATION, *range(3)))
+        world.answer("a", unchanged(GENERATION))
+        await trio.sleep(SCOUT_BEAT_MS / 1000 + 0.2)
+        kept = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
+        assert [one.member_epoch for one in kept if one.member_id == SCOUT_ID] == [GENERATION]
 
 
 def seated_elsewhere(world: MovingWorld) -> None:
