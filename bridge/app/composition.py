@@ -193,8 +193,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             files = (proxy.certificates, admin_files)
             configured.renew = partial(_renew, config, files, sources.tokens)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
-            moving.live.reconverts = partial(_reconverts, surveys)
-            moving.preflight.abilities = surveys.abilities
+            _let_moves_ask(moving, surveys)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures, door)
@@ -316,6 +315,12 @@ def wall_ms() -> int:
 
 def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:
     return ClusterAccess(proxy.cluster, ClusterSurvey(proxy.cluster), questions, fresh_member_id)
+
+
+def _let_moves_ask(moving: Moving, surveys: AppSurveys) -> None:
+    """What brokers can do they are asked by whoever surveys them."""
+    moving.live.reconverts = partial(_reconverts, surveys)
+    moving.preflight.abilities = surveys.abilities
 
 
 async def _reconverts(surveys: AppSurveys) -> bool | None:
