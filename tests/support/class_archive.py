@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,10 +38,17 @@ def java_options(archive: Path | None = None) -> str:
 
 
 def archive_path() -> Path:
-    """Where the archive for the Java on PATH is."""
+    """Where the archive is for the Java on PATH and the Spark that is installed: another of either makes its own."""
     java = shutil.which("java")
     stamp = Path(java).resolve().stat().st_mtime_ns if java else 0
-    return Path(sys.prefix) / f"spark-classes-{stamp}.jsa"
+    return Path(sys.prefix) / f"spark-classes-{_spark_version()}-{stamp}.jsa"
+
+
+def _spark_version() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return "none"
 
 
 def provide_archive() -> None:
@@ -76,6 +84,8 @@ def _make(archive: Path) -> None:
             timeout=MAKING_S,
             check=True,
         )
+        for old in archive.parent.glob("spark-classes-*.jsa"):
+            old.unlink()
         fresh.replace(archive)
     except (OSError, subprocess.SubprocessError) as problem:
         print(f"Spark's Java starts without an archive of its classes: {problem}", file=sys.stderr)

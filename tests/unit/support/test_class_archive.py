@@ -39,12 +39,13 @@ def test_java_is_told_of_an_archive_that_there_is(archive: Path) -> None:
 
 
 def test_archive_is_made_once(archive: Path, starts: list[str]) -> None:
-    """The next Java of this process hears of it at once; nothing else is left."""
+    """The next Java of this process hears of it at once; nothing else is left, nor that of another Java or Spark."""
+    (archive.parent / "spark-classes-3.0-1.jsa").write_text("old", encoding="utf-8")
     provide_archive()
     assert os.environ[OPTIONS] == java_options() != SHORT_LIVED
     provide_archive()
     assert len(starts) == 1
-    assert {path.suffix for path in archive.parent.iterdir()} == {".jsa", ".lock"}
+    assert {path.name for path in archive.parent.iterdir()} == {archive.name, archive.with_suffix(".lock").name}
 
 
 @pytest.mark.parametrize(("name", "value"), [(OPTIONS, "-Xmx1g"), (SHARED_RUN, None)])
