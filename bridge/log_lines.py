@@ -28,6 +28,7 @@ class LogFields(TypedDict, total=False):
     client_id: str
     client_host: str
     connection: int
+    principal: str
     road: str
     generation: int
     member_epoch: int

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 
+from bridge.app.kept_logins import read_kept_logins
 from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
 from bridge.app.rules import route_rules, rule_matcher
@@ -82,6 +83,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         login=read_login(config, read_environment()),
         broker_tls=broker_tls(settings),
         client_tls=client_tls(settings),
+        logins=read_kept_logins(settings),
         certificates_watch_ms=settings.certificates_watch_ms,
     )
 

@@ -48,6 +48,11 @@ OWN: Mapping[str, OwnCommand] = {
         "bridge.cli.check", "check_config", "Say what is wrong with a configuration file, or that it is ok."
     ),
     "doctor": OwnCommand("bridge.cli.doctor", "doctor", "Say what stands in the way of moving groups, and what helps."),
+    "login-line": OwnCommand(
+        "bridge.cli.login_line",
+        "login_line",
+        "Print the lines of a user for the file that listen.sasl.clients.path names.",
+    ),
     "serve": OwnCommand("bridge.cli.serve", "serve", "Run the bridge until SIGTERM or Ctrl-C."),
     "verify-regex": OwnCommand(
         "bridge.cli.regex", "verify_regex", "Print the topics that a subscription's pattern matches."

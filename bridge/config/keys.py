@@ -88,6 +88,25 @@ class Settings(KafkaSettings):
     listen_tls_version_min: str = key(
         "listen.tls.version.min", "TLSv1.2", "Least version of TLS with clients.", Bounds(choices=TLS_VERSIONS)
     )
+    listen_sasl_mechanisms: Names = names(
+        "listen.sasl.mechanisms",
+        (),
+        "Have clients log in at the bridge itself, by these mechanisms, where the cluster has no logins: `PLAIN`, "
+        "`SCRAM-SHA-256`, `SCRAM-SHA-512`. Empty: logins are the brokers' and pass through.",
+    )
+    listen_sasl_clients_path: str = key(
+        "listen.sasl.clients.path",
+        "",
+        "File of those who may log in there: lines of NAME KEYS, as `epochbridge login-line NAME` makes them. Read "
+        "again when it has changed.",
+    )
+    listen_sasl_session_ms: int = key(
+        "listen.sasl.session.ms",
+        0,
+        "How long such a login lasts before the client has to log in again (KIP-368), as connections.max.reauth.ms; 0: "
+        "as long as its connection.",
+        within(0),
+    )
     admin_listen: str = key("admin.listen", "127.0.0.1:9190", "HOST:PORT of the admin API; `off` for none.")
     admin_token_path: str = key(
         "admin.token.path",
@@ -212,14 +231,14 @@ class Settings(KafkaSettings):
         "limits.unauthenticated.bytes",
         16_777_216,
         "Bytes in the buffers of all connections together whose clients have not logged in, where the cluster is not "
-        "known to be open; beyond it those of them that hold more than 4 KiB are closed.",
+        "known to be open or the bridge wants logins; beyond it those of them that hold more than 4 KiB are closed.",
         within(65_536, 2**50),
     )
     limits_unauthenticated_frame_bytes: int = key(
         "limits.unauthenticated.frame.bytes",
         524_288,
-        "Largest request before a login, where the cluster is not known to be open, as sasl.server.max.receive.size; "
-        "larger ones close the connection.",
+        "Largest request before a login, where the cluster is not known to be open or the bridge wants logins, as "
+        "sasl.server.max.receive.size; larger ones close the connection.",
         within(1024),
     )
     limits_unauthenticated_steps_max: int = key(
@@ -343,8 +362,8 @@ class Settings(KafkaSettings):
     certificates_watch_ms: int = key(
         "certificates.watch.ms",
         10_000,
-        "How often the files of `listen.tls`, `upstream.tls` and `admin.tls` are looked at; those that have changed, "
-        "and are what they were at the look before, count for new connections.",
+        "How often the files of `listen.tls`, `listen.sasl`, `upstream.tls` and `admin.tls` are looked at; those that "
+        "have changed, and are what they were at the look before, count for new connections.",
         within(100),
     )
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import trio
 
-from bridge.log_lines import Line, LogFields, bare, origin_of
+from bridge.log_lines import Line, bare, origin_of
 from bridge.migration.route import Road
 from bridge.net.broker_side import (
     PIECE_BYTES,
@@ -19,6 +19,8 @@ from bridge.net.client_login import ClientLogin
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
+from bridge.net.endings import Endings
+from bridge.net.login_answers import LoginAnswers
 from bridge.net.shared import Share, Shared, connection_fields
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
@@ -28,7 +30,6 @@ from bridge.session.client_session import (
     ClientSession,
     Decision,
     Divided,
-    FindEnding,
     LoggingIn,
     Relayed,
     Rewritten,
@@ -36,7 +37,6 @@ from bridge.session.client_session import (
 )
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import OnAnswer
-from bridge.session.fatal_answers import REMEDIES, Ended
 from bridge.session.group_requests import Unplaced
 from bridge.session.heartbeat_lane import HeartbeatLane
 from bridge.session.left_over import LeftOver, Waiting, left_over_of
@@ -46,12 +46,12 @@ from bridge.session.requests import Cut, Head, Rejected
 from bridge.session.rights import guarded_in
 from bridge.session.split_requests import Merge
 from bridge.supervision import BROKER_READER, CLIENT_READER, DELIVERY, Task, carry_out
-from bridge.wire.apis import ApiKey, api_name
+from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request, error_reply
 from bridge.wire.endpoints import UnknownNode
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
-from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, via_of
 
 LAST_WORDS_S = 1.0
@@ -65,11 +65,13 @@ class ClientConnection:
         "_broker",
         "_cluster",
         "_dealt",
+        "_endings",
         "_event",
         "_is_corked",
         "_lane",
         "_left_over",
         "_login",
+        "_login_answers",
         "_merges",
         "_nursery",
         "_questions",
@@ -111,6 +113,8 @@ class ClientConnection:
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
         self._login = ClientLogin(shared.unauthenticated, session, self.close, is_open=cluster.is_open)
+        self._login_answers = LoginAnswers(session, self, self._login, lambda: cluster.wants_login)
+        self._endings = Endings(shared, session)
 
     @property
     def bytes_held(self) -> int:
@@ -185,23 +189,6 @@ class ClientConnection:
             if self._event is None:
                 self._event = trio.Event()
             await self._event.wait()
-
-    def _watch_answer(self, find_ending: FindEnding, answer: bytes | memoryview) -> None:
-        self._report_ending(find_ending(answer))
-
-    def _report_ending(self, ended: Ended | None) -> None:
-        """Somebody has to start the client again, and may not know why it stopped."""
-        if ended is None:
-            return
-        self._shared.counters.count_ending(ended)
-        fields = connection_fields(self.session) | LogFields(road=ended.road.value, group_id=ended.group_id)
-        if ended.member_id:
-            fields["member_id"] = ended.member_id
-        client_id = quote(self.session.identity.client_id)
-        words = quote(ended.group_id), quote(ended.member_id or ""), client_id, api_name(ended.api_key), ended.code.name
-        told = "EB-NET-051: group %r: member %r of client %r was answered %s with %s, which ends it for good: %s"
-        line = Line(logging.WARNING, told, (*words, REMEDIES[ended.code]), fields)
-        self._shared.log.write(now_ms(), (ended.group_id, client_id, ended.api_key, ended.code), line)
 
     def change(self) -> None:
         """Say that something changed."""
@@ -358,11 +345,12 @@ class ClientConnection:
                 self._lane.note_request(head, decision, grant)
             self._submit(decision)
         elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
-            if not self._broker.is_ready or self._has_to_wait(decision):
+            is_answered_here = isinstance(decision, LoggingIn) and self._login_answers.is_wanted
+            if is_answered_here or not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
         elif isinstance(decision, Answered):
-            self._report_ending(decision.ended)
+            self._endings.report(decision.ended)
         elif isinstance(decision, (Unplaced, Rejected)):
             return Waiting(head, decision, came_ns)
         return None
@@ -394,7 +382,7 @@ class ClientConnection:
             data = decision.data or data
         elif decision.slot is not None:
             find_ending = decision.find_ending
-            watch = None if find_ending is None else partial(self._watch_answer, find_ending)
+            watch = None if find_ending is None else partial(self._endings.watch, find_ending)
             expected = Expected(head.header.correlation_id, decision.slot, watch=watch)
         self._broker.send_request(expected, data, head.left)
         if head.header.api_key == ApiKey.SASL_HANDSHAKE:
@@ -437,6 +425,9 @@ class ClientConnection:
 
     async def _forward_later(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
         await self.wait_until(lambda: not self._has_to_wait(decision))
+        if isinstance(decision, LoggingIn) and self._login_answers.is_wanted:
+            await self._login_answers.answer(head, decision.slot)
+            return
         if not await self._broker.be_ready():
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
             return
@@ -512,7 +503,7 @@ class ClientConnection:
             merge = self._merges.get(slot.ref) if self._merges else None
             whole = reply if merge is None else merge.take(road, reply)
             if whole is not None:
-                self._report_ending(self.session.find_ending(slot, road, whole))
+                self._endings.report(self.session.find_ending(slot, road, whole))
                 self._put(slot, whole)
         except Exception as problem:  # noqa: BLE001 - whoever answers serves everybody, and this concerns one
             self.fail(DELIVERY, problem)
@@ -547,7 +538,7 @@ class ClientConnection:
         else:
             hear(frame)
         if decision.find_ending is not None:
-            self._watch_answer(decision.find_ending, frame)
+            self._endings.watch(decision.find_ending, frame)
         self.session.outbox.fill(slot, frame)
         self.flush()
 

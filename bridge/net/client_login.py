@@ -25,7 +25,7 @@ class ClientLogin:
         self, everybody: InFlight, session: ClientSession, close: Callable[[CloseReason, str], None], *, is_open: bool
     ) -> None:
         self._everybody, self._session, self._close = everybody, session, close
-        if not is_open:
+        if not is_open or session.bridge_login is not None:
             session.hold_back()
 
     def note_held(self, held: int) -> None:
@@ -38,7 +38,7 @@ class ClientLogin:
 
     def look_at_cluster(self, *, is_open: bool) -> None:
         """A cluster that was not known when the client came may want no login."""
-        if is_open and not self._session.is_let_in:
+        if is_open and not self._session.is_let_in and self._session.bridge_login is None:
             self._let_in()
 
     def hear(self, version: int, frame: bytes) -> None:

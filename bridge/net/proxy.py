@@ -12,7 +12,7 @@ from functools import partial
 
 import trio
 
-from bridge.log_lines import REPEAT_MS, Line, LogFields, RateLimitedLog
+from bridge.log_lines import REPEAT_MS, Line, RateLimitedLog
 from bridge.migration.route import Road, Router
 from bridge.net.announcements import Origin, announce, hear
 from bridge.net.broker_ports import BrokerPorts
@@ -21,6 +21,8 @@ from bridge.net.client_handshakes import Handshakes
 from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_logins
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.endings import tell_end, tell_refusal
+from bridge.net.kept_logins import read_users
 from bridge.net.listener import (
     ADVICE,
     Spare,
@@ -33,7 +35,7 @@ from bridge.net.listener import (
 )
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.shared import LOG, InFlight, Place, Shared, connection_fields, no_place
+from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
 from bridge.net.tls import ClientCertificates, broker_context, client_context
 from bridge.net.tls_renewal import CertificateFiles, Certificates, Renewed
 from bridge.net.tls_transport import TlsTransport
@@ -41,7 +43,7 @@ from bridge.net.transport import SocketTransport, Transport
 from bridge.session.balancers import Balancers
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import ClientSession, ReportKind, Rules
-from bridge.session.close_reasons import ORDINARY, CloseReason
+from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
@@ -159,6 +161,7 @@ class Proxy:
             node=settings.node,
             known_groups=services.known_groups,
             report_kind=services.report_kind,
+            logins=None if settings.logins is None else settings.logins.read(),
         )
         self._shared = Shared(
             rules=rules,
@@ -220,6 +223,9 @@ class Proxy:
     def _certificate_files(self) -> Iterator[Renewed]:
         """What is read again of each side that has TLS."""
         clients, brokers = self._settings.client_tls, self._settings.broker_tls
+        users, logins = self._settings.logins, self._shared.rules.logins
+        if users is not None and logins is not None:
+            yield CertificateFiles("listen.sasl", frozenset({users.path}), partial(read_users, users.path), logins.use)
         if clients is not None:
             yield CertificateFiles("listen.tls", clients.paths(), partial(client_context, clients), self._face_clients)
         if clients is not None and clients.clients is not None and self._client_logins is not None:
@@ -252,6 +258,8 @@ class Proxy:
         """Why new clients should not come, as a sentence; empty where they should."""
         if self.is_draining:
             return "the bridge is draining"
+        if self._settings.logins is not None and self.cluster.wants_login:
+            return f"{CloseReason.LOGIN_TWICE.code}: {CloseReason.LOGIN_TWICE.sentence}"
         return self.cluster.fault and f"the cluster can't be worked with: {self.cluster.fault}"
 
     @property
@@ -424,7 +432,7 @@ class Proxy:
 
     def _turn_away(self, rejected: Rejected, host: str) -> None:
         self._shared.counters.count_close(rejected.reason)
-        _tell_refusal(self._shared.log, rejected, host)
+        tell_refusal(self._shared.log, rejected, host)
 
     async def _serve(
         self, transport: Transport, origin: Origin, broker_id: int | None, mapped: MappedCluster | None = None
@@ -457,9 +465,9 @@ class Proxy:
             self._admitted -= 1
 
     def _ended(self, connection: ClientConnection) -> None:
-        reason, _ = connection.closed or (CloseReason.CLIENT_GONE, "")
+        reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
         self._shared.counters.count_close(reason)
-        _tell_end(self._shared.log, connection)
+        tell_end(self._shared.log, connection.session, reason, detail)
         if not self._shared.is_draining:
             for groups in self._shared.groups.values():
                 groups.disconnected(connection.connection)
@@ -562,39 +570,3 @@ async def serve_proxy(
             await trio.sleep_forever()
         finally:
             proxy.close()
-
-
-def _tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
-    """One line about why a client is not served; one a minute for each reason and host."""
-    reason = rejected.reason
-    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
-        return
-    line = Line(
-        logging.DEBUG if reason in ORDINARY else logging.WARNING,
-        "%s: a connection of %s was closed: %s%s",
-        (reason.code, host, reason.sentence, f"; seen: {rejected.detail}" if rejected.detail else ""),
-        LogFields(client_host=host),
-    )
-    log.write(now_ms(), (reason, host), line)
-
-
-def _tell_end(log: RateLimitedLog, connection: ClientConnection) -> None:
-    """One line about why a connection ended; one a minute for each reason and host."""
-    reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")
-    client = connection.session.identity
-    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
-        return
-    line = Line(
-        logging.DEBUG if reason in ORDINARY else logging.WARNING,
-        "%s: connection %d of %s (client id %r) closed: %s%s",
-        (
-            reason.code,
-            connection.connection,
-            client.client_host,
-            client.client_id,
-            reason.sentence,
-            f"; seen: {detail}" if detail else "",
-        ),
-        fields=connection_fields(connection.session),
-    )
-    log.write(now_ms(), (reason, client.client_host), line)

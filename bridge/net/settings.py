@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.migration.route import Rule
+from bridge.net.kept_logins import KeptLogins
 from bridge.net.own_login import LoginSource
 from bridge.net.tls import BrokerTls, ClientTls
 from bridge.session.balancers import Balancers
@@ -53,6 +54,8 @@ class ProxySettings:
     """How brokers are spoken to inside TLS, by clients' connections, too; None: without it."""
     client_tls: ClientTls | None = None
     """How clients are spoken to inside TLS, at every port of theirs; None: without it."""
+    logins: KeptLogins | None = None
+    """Clients log in at the bridge itself; None: at brokers, or nowhere."""
     certificates_watch_ms: int = 10_000
     """How often files of TLS are looked at."""
     node: int = 0

@@ -157,4 +157,7 @@ class Shared:
 def connection_fields(session: ClientSession) -> LogFields:
     """What a line about a connection says of its client beside its words."""
     client = session.identity
-    return LogFields(client_id=client.client_id, client_host=client.client_host, connection=session.connection)
+    fields = LogFields(client_id=client.client_id, client_host=client.client_host, connection=session.connection)
+    if session.principal:
+        fields["principal"] = session.principal
+    return fields

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bridge.migration.route import Road, Router
+from bridge.session.bridge_login import BridgeLogin, BridgeLogins
 from bridge.session.broker_answers import AnswerCutter
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing, PassingRequest
@@ -29,7 +30,7 @@ from bridge.session.limits import LARGE_BODY_BYTES, Limits
 from bridge.session.login import Login
 from bridge.session.outbox import Outbox, Slot
 from bridge.session.remembered_answers import Remembered
-from bridge.session.requests import Head, Rejected, RequestCutter, produce_is_answered
+from bridge.session.requests import Head, Rejected, RequestCutter, held_whole, produce_is_answered
 from bridge.session.split_requests import Merge
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
@@ -74,6 +75,8 @@ class Rules:
     node: int = 0
     known_groups: KnownGroups = NOTHING_KNOWN
     report_kind: ReportKind = lambda _group_id, _kind: None
+    logins: BridgeLogins | None = None
+    """Clients log in at the bridge; None: at brokers, or nowhere."""
 
 
 FindEnding = Callable[[bytes | memoryview], Ended | None]
@@ -141,6 +144,7 @@ class ClientSession:
         "_router",
         "announcement",
         "answers",
+        "bridge_login",
         "broker_id",
         "connection",
         "identity",
@@ -154,7 +158,9 @@ class ClientSession:
 
     def __init__(self, rules: Rules, connection: int, client_host: str, passing: Passing) -> None:
         self.connection = connection
-        self.requests = RequestCutter(rules.limits, reads_fetch=self._reads_fetch)
+        self.bridge_login = None if rules.logins is None else BridgeLogin(rules.logins)
+        holds = held_whole if rules.logins is None else _held_for_login
+        self.requests = RequestCutter(rules.limits, holds, self._reads_fetch)
         self.outbox = Outbox(rules.node, connection)
         self.answers = AnswerCutter(rules.limits.rewritten_answer_bytes_max)
         self.identity = ClientIdentity(client_id="", client_host=client_host)
@@ -241,9 +247,11 @@ class ClientSession:
             self._introduce(header.client_id)
         if header.api_key == ApiKey.API_VERSIONS:
             return self._api_versions(head, offered.answer)
-        refused = _refused(header, offered.answer.versions)
-        if refused is not None:
-            return refused
+        login = self.bridge_login
+        # Not a call more for those who log in elsewhere.
+        decided = _refused(header, offered.answer.versions) or (None if login is None else self._log_in(login, header))
+        if decided is not None:
+            return decided
         if treatment(header.api_key) is Treatment.ANSWERED:
             return self._group_request(head, offered, found)
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
@@ -322,8 +330,21 @@ class ClientSession:
                 return
 
     def name(self, principal: str) -> None:
-        """The bridge logs in for the client under this name."""
+        """The bridge logs in for the client under this name, or has let it in by it."""
         self._principal = principal
+
+    @property
+    def principal(self) -> str:
+        """Who the client is, as far as the bridge was told; whether that is true is for who let it in."""
+        return self._principal
+
+    def _log_in(self, login: BridgeLogin, header: RequestHeader) -> LoggingIn | Rejected | None:
+        """Where clients are let in by the bridge itself: a step of that, or an end to what comes before it."""
+        if header.api_key in OF_LOGIN:
+            return LoggingIn(self._reserve(header))
+        if login.is_in:
+            return None
+        return Rejected(CloseReason.NOT_LOGGED_IN, f"{api_name(header.api_key)} of client {header.client_id!r}")
 
     def _introduce(self, client_id: str) -> None:
         known = self.identity
@@ -502,6 +523,11 @@ def joined_as(version: int, frame: bytes) -> MemberId | None:
     except MalformedFrame:
         return None
     return reply.member_id if isinstance(reply, JoinGroupReply) else None
+
+
+def _held_for_login(api_key: int) -> bool:
+    """Where the bridge answers logins it reads them, too."""
+    return api_key in OF_LOGIN or held_whole(api_key)
 
 
 def _refused(header: RequestHeader, offered: VersionTable) -> Rejected | None:

@@ -103,6 +103,28 @@ class CloseReason(Enum):
         "EB-NET-208",
         "no login came about with what listen.tls.clients.path names for the client; mend that line, or its secret",
     )
+    NOT_LOGGED_IN = (
+        "EB-NET-210",
+        (
+            "a request came before its client logged in at the bridge, as listen.sasl.mechanisms wants; set "
+            "security.protocol to SASL_PLAINTEXT (SASL_SSL where listen.tls is true) in the client, with "
+            "sasl.mechanism and its credentials"
+        ),
+    )
+    LOGIN_REFUSED = (
+        "EB-NET-211",
+        (
+            "the bridge refused the login; check the client's sasl.*, and its lines in listen.sasl.clients.path, which "
+            "`epochbridge login-line` makes"
+        ),
+    )
+    LOGIN_TWICE = (
+        "EB-NET-212",
+        (
+            "clients log in at the bridge (listen.sasl.mechanisms), and the cluster wants logins of its own; take "
+            "listen.sasl.* out of the configuration, and let clients log in at brokers through the bridge"
+        ),
+    )
     LOGIN_RAN_OUT = (
         "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",

@@ -37,6 +37,7 @@ class LogKey(StrEnum):
     CLIENT_ID = "client_id"
     CLIENT_HOST = "client_host"
     CONNECTION = "connection"
+    PRINCIPAL = "principal"
     BROKER_ID = "broker_id"
     ROAD = "road"
     API = "api"
@@ -63,6 +64,7 @@ MEANINGS: dict[LogKey, str] = {
     LogKey.CLIENT_ID: "client.id that the client gave",
     LogKey.CLIENT_HOST: "address the client connects from",
     LogKey.CONNECTION: "number of the client connection in this process",
+    LogKey.PRINCIPAL: "name that the client logs in with, where the bridge is told it",
     LogKey.BROKER_ID: "node id of the broker",
     LogKey.ROAD: "pass, embedded or upstream",
     LogKey.API: "Kafka api, by name or key",

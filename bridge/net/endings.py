@@ -1,0 +1,75 @@
+"""What is said in the log of ends: of connections that the bridge closes, and of answers that end a client for good."""
+
+import logging
+
+from bridge.log_lines import Line, LogFields, RateLimitedLog
+from bridge.net.clock import now_ms
+from bridge.net.shared import LOG, Shared, connection_fields
+from bridge.session.client_session import ClientSession, FindEnding
+from bridge.session.close_reasons import ORDINARY, CloseReason
+from bridge.session.fatal_answers import REMEDIES, Ended
+from bridge.session.requests import Rejected
+from bridge.wire.apis import api_name
+from translators.dialects.errors import quote
+
+
+class Endings:
+    """Those of one connection."""
+
+    __slots__ = ("_session", "_shared")
+
+    def __init__(self, shared: Shared, session: ClientSession) -> None:
+        self._shared, self._session = shared, session
+
+    def watch(self, find_ending: FindEnding, answer: bytes | memoryview) -> None:
+        """Look at a broker's answer, as far as it is there."""
+        self.report(find_ending(answer))
+
+    def report(self, ended: Ended | None) -> None:
+        """Somebody has to start the client again, and may not know why it stopped."""
+        if ended is None:
+            return
+        self._shared.counters.count_ending(ended)
+        fields = connection_fields(self._session) | LogFields(road=ended.road.value, group_id=ended.group_id)
+        if ended.member_id:
+            fields["member_id"] = ended.member_id
+        client_id = quote(self._session.identity.client_id)
+        words = quote(ended.group_id), quote(ended.member_id or ""), client_id, api_name(ended.api_key), ended.code.name
+        told = "EB-NET-051: group %r: member %r of client %r was answered %s with %s, which ends it for good: %s"
+        line = Line(logging.WARNING, told, (*words, REMEDIES[ended.code]), fields)
+        self._shared.log.write(now_ms(), (ended.group_id, client_id, ended.api_key, ended.code), line)
+
+
+def tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
+    """One line about why a client is not served; one a minute for each reason and host."""
+    reason = rejected.reason
+    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
+        return
+    line = Line(
+        logging.DEBUG if reason in ORDINARY else logging.WARNING,
+        "%s: a connection of %s was closed: %s%s",
+        (reason.code, host, reason.sentence, f"; seen: {rejected.detail}" if rejected.detail else ""),
+        LogFields(client_host=host),
+    )
+    log.write(now_ms(), (reason, host), line)
+
+
+def tell_end(log: RateLimitedLog, session: ClientSession, reason: CloseReason, detail: str) -> None:
+    """One line about why a connection ended; one a minute for each reason and host."""
+    client = session.identity
+    if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
+        return
+    line = Line(
+        logging.DEBUG if reason in ORDINARY else logging.WARNING,
+        "%s: connection %d of %s (client id %r) closed: %s%s",
+        (
+            reason.code,
+            session.connection,
+            client.client_host,
+            client.client_id,
+            reason.sentence,
+            f"; seen: {detail}" if detail else "",
+        ),
+        fields=connection_fields(session),
+    )
+    log.write(now_ms(), (reason, client.client_host), line)

@@ -1,0 +1,44 @@
+"""The file of those who log in at the bridge itself, read at the start and whenever it has changed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.net.tls import TlsFile, TlsUnusable
+from bridge.session.bridge_login import BridgeLogins
+from bridge.session.kept_users import ALLOWED, KeptUsers, UsersUnreadable, parse_users
+from bridge.wire.sasl import Mechanism
+
+FILE_BYTES_MAX = 67_108_864
+
+
+def read_users(path: Path) -> KeptUsers:
+    """Those of a file. Raises TlsUnusable, as other files of clients do."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+        if len(data) > FILE_BYTES_MAX:
+            raise _unusable(f"{path} has more than {FILE_BYTES_MAX} bytes")
+        return parse_users(data.decode())
+    except OSError as problem:
+        raise _unusable(f"{path} can't be read: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise _unusable(f"{path} can't be read: it is no UTF-8") from None
+    except UsersUnreadable as problem:
+        raise _unusable(f"{path}: {problem}") from None
+
+
+def _unusable(seen: str) -> TlsUnusable:
+    return TlsUnusable(TlsFile.CLIENTS, seen, ALLOWED)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLogins:
+    """Whom the bridge lets in, by which mechanisms, and for how long (0: for ever)."""
+
+    path: Path
+    mechanisms: tuple[Mechanism, ...]
+    session_ms: int = 0
+
+    def read(self) -> BridgeLogins:
+        """With the users that the file has now. Raises TlsUnusable."""
+        return BridgeLogins(read_users(self.path), self.mechanisms, self.session_ms)

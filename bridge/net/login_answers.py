@@ -1,0 +1,94 @@
+"""Logins that the bridge itself answers, on one connection: each in its turn, refusals late, as brokers say them.
+
+It must not know mechanisms: what is said is decided in `bridge.session.bridge_login`.
+"""
+
+from collections.abc import Callable
+from secrets import token_urlsafe
+from typing import Protocol
+
+import trio
+
+from bridge.net.client_login import ClientLogin
+from bridge.session.bridge_login import BridgeLogin, Said
+from bridge.session.client_session import ClientSession
+from bridge.session.close_reasons import CloseReason
+from bridge.session.outbox import Slot
+from bridge.session.requests import Head
+from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader
+from bridge.wire.sasl_answers import authenticate_answer, handshake_answer, read_mechanism, read_token
+from translators.dialects.errors import ErrorCode
+
+REFUSED_AFTER_S = 0.1
+"""As connection.failed.authentication.delay.ms: who guesses passwords waits for each word."""
+PASSWORDS_AT_ONCE_MAX = 2
+NONCE_BYTES = 24
+_threads = trio.CapacityLimiter(PASSWORDS_AT_ONCE_MAX)
+"""Those in which passwords are judged, for all connections: whoever floods them waits for others of the kind."""
+
+
+class Served(Protocol):
+    """The connection whose logins these are."""
+
+    def flush(self) -> None:
+        """Send what is ready."""
+        ...
+
+    def close(self, reason: CloseReason, detail: str) -> None:
+        """End it, once what was said has left."""
+        ...
+
+
+class LoginAnswers:
+    """Those of one connection."""
+
+    __slots__ = ("_client", "_login", "_session", "_wants_login")
+
+    def __init__(
+        self, session: ClientSession, client: Served, login: ClientLogin, wants_login: Callable[[], bool]
+    ) -> None:
+        """`wants_login` tells whether the cluster has logins of its own."""
+        self._session, self._client, self._login, self._wants_login = session, client, login, wants_login
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the bridge answers logins, instead of brokers."""
+        return self._session.bridge_login is not None
+
+    async def answer(self, head: Head, slot: Slot) -> None:
+        """Answer a step of a login. Raises MalformedFrame."""
+        login, header = self._session.bridge_login, head.header
+        assert login is not None, "whoever asks has looked"
+        if self._wants_login():
+            self._client.close(CloseReason.LOGIN_TWICE, "")
+            return
+        if header.api_key == ApiKey.SASL_HANDSHAKE:
+            self._session.login.begin()
+            said = login.begin(read_mechanism(header, head.data))
+            frame = handshake_answer(header, said.code, login.mechanisms)
+        else:
+            said = await _judge(login, read_token(header, head.data))
+            frame = _frame(header, login, said)
+            self._login.hear(header.api_version, frame)
+        if said.principal is not None:
+            self._session.name(said.principal)
+        if said.code is not ErrorCode.NONE:
+            await trio.sleep(REFUSED_AFTER_S)
+        self._session.outbox.fill(slot, frame)
+        self._client.flush()
+        self._login.count_steps()
+        if said.code is not ErrorCode.NONE:
+            self._client.close(CloseReason.LOGIN_REFUSED, said.seen)
+
+
+async def _judge(login: BridgeLogin, token: bytes) -> Said:
+    nonce = token_urlsafe(NONCE_BYTES)
+    if not login.is_slow:
+        return login.judge(token, nonce)
+    return await trio.to_thread.run_sync(login.judge, token, nonce, limiter=_threads, abandon_on_cancel=True)
+
+
+def _frame(header: RequestHeader, login: BridgeLogin, said: Said) -> bytes:
+    lifetime_ms = login.lifetime_ms if said.principal is not None else 0
+    return authenticate_answer(header, said.code, said.message, said.token, lifetime_ms)

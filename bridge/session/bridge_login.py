@@ -1,0 +1,169 @@
+"""A login at the bridge itself, decided as Kafka's SaslServerAuthenticator does: who is let in, and what is said to it.
+
+It must not know sockets, clocks or chance: a nonce is given to it, and what takes long may be run in any thread.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bridge.session.kept_users import KeptUsers
+from bridge.wire.sasl import Mechanism
+from bridge.wire.scram import ScramFailed
+from bridge.wire.scram_server import ClientFirst, ScramKeys, challenge, is_password, judge_final, make_keys, read_first
+from translators.dialects.errors import ErrorCode
+
+PLAIN_PARTS = 3
+NO_SALT, NO_COUNT = bytes(16), 8_192
+"""For who is not there: that takes as long as a wrong password."""
+OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
+WRONG_PLAIN = "Authentication failed: Invalid username or password"
+
+
+class BridgeLogins:
+    """What holds for all logins at one bridge; the users may be exchanged at any time."""
+
+    def __init__(self, users: KeptUsers, mechanisms: Sequence[Mechanism], session_ms: int = 0) -> None:
+        """`session_ms` is how long a login lasts (KIP-368), 0: for ever."""
+        self.users = users
+        self.mechanisms = tuple(mechanisms)
+        self.session_ms = session_ms
+
+    def use(self, users: KeptUsers) -> None:
+        """Take these for logins that begin now."""
+        self.users = users
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a client is told; `principal` is who it is from now on, `seen` why it is refused, for the log.
+
+    An answer with an error is the last: the connection ends, as at Kafka.
+    """
+
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    token: bytes = field(default=b"", repr=False)
+    principal: str | None = None
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Challenged:
+    """SCRAM in the middle."""
+
+    first: ClientFirst
+    keys: ScramKeys
+    challenge: bytes
+
+
+class BridgeLogin:
+    """That of one connection."""
+
+    __slots__ = ("_challenged", "_known", "_logins", "_mechanism", "is_in")
+
+    def __init__(self, logins: BridgeLogins) -> None:
+        self._logins = logins
+        self._mechanism: Mechanism | None = None
+        """That of the exchange that goes on."""
+        self._challenged: _Challenged | None = None
+        self._known: tuple[Mechanism, str] | None = None
+        self.is_in = False
+        """Whether anything but a login is served."""
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Those that are taken."""
+        return self._logins.mechanisms
+
+    @property
+    def lifetime_ms(self) -> int:
+        """How long a login lasts, 0: for ever."""
+        return self._logins.session_ms
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the next token takes so long to be judged that others have to be served meanwhile."""
+        return self._mechanism is Mechanism.PLAIN
+
+    def begin(self, wanted: str) -> Said:
+        """A handshake: from now on tokens of this mechanism come, if it is taken."""
+        mechanism = next((one for one in self._logins.mechanisms if one == wanted), None)
+        is_again = self._mechanism is not None or (self._known is not None and not self._logins.session_ms)
+        if is_again:
+            # Kafka takes another handshake only where logins run out, and none in the middle of one.
+            return self._refuse(ErrorCode.ILLEGAL_SASL_STATE, None, "a second handshake")
+        is_other = self._known is not None and self._known[0] != mechanism
+        if mechanism is None or is_other:
+            return self._refuse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, None, f"mechanism {wanted[:40]!r}")
+        self._mechanism, self.is_in = mechanism, False
+        return Said()
+
+    def judge(self, token: bytes, nonce: str) -> Said:
+        """A token of the mechanism. Changes nothing but this login."""
+        mechanism = self._mechanism
+        if mechanism is None:
+            return self._refuse(ErrorCode.ILLEGAL_SASL_STATE, None, "a token before its handshake")
+        said = self._judge_plain(token) if mechanism is Mechanism.PLAIN else self._judge_scram(mechanism, token, nonce)
+        if said.principal is None:
+            return said
+        if self._known is not None and self._known[1] != said.principal:
+            known = self._known[1]
+            message = f"Cannot change principals during re-authentication from User.{known}: User.{said.principal}"
+            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, message, "another name than before")
+        self._known, self._mechanism, self._challenged, self.is_in = (mechanism, said.principal), None, None, True
+        return said
+
+    def _judge_plain(self, token: bytes) -> Said:
+        try:
+            parts = token.decode().split("\0")
+        except UnicodeDecodeError:
+            parts = []
+        if len(parts) != PLAIN_PARTS:
+            return self._refuse_generally("a token that is none of PLAIN")
+        authorization, name, password = parts
+        if not name or not password:
+            what = "password" if name else "username"
+            message = f"Authentication failed: {what} not specified"
+            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, message, f"no {what}")
+        keys = self._logins.users.keys_of(name, Mechanism.PLAIN)
+        if keys is None:
+            make_keys(Mechanism.SCRAM_SHA_512, password, NO_SALT, NO_COUNT)
+        if keys is None or not is_password(keys, password):
+            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, WRONG_PLAIN, _why(name, keys))
+        if authorization and authorization != name:
+            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, f"user {name[:80]!r} as another")
+        return Said(principal=name)
+
+    def _judge_scram(self, mechanism: Mechanism, token: bytes, nonce: str) -> Said:
+        challenged = self._challenged
+        try:
+            if challenged is not None:
+                answer = judge_final(challenged.keys, challenged.first, challenged.challenge, token)
+                return Said(token=answer, principal=challenged.first.username)
+            first = read_first(token)
+        except ScramFailed as problem:
+            who = "" if challenged is None else f" (user {challenged.first.username[:80]!r})"
+            return self._refuse_generally(f"{problem}{who}")
+        if first.authorization and first.authorization != first.username:
+            seen = f"user {first.username[:80]!r} as another"
+            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, seen)
+        keys = self._logins.users.keys_of(first.username, mechanism)
+        if keys is None:
+            return self._refuse_generally(_why(first.username, keys))
+        self._challenged = _Challenged(first, keys, challenge(keys, first, nonce))
+        return Said(token=self._challenged.challenge)
+
+    def _refuse_generally(self, seen: str) -> Said:
+        message = (
+            "Authentication failed during authentication due to invalid credentials with SASL mechanism "
+            f"{self._mechanism}"
+        )
+        return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, message, seen)
+
+    def _refuse(self, code: ErrorCode, message: str | None, seen: str) -> Said:
+        self._mechanism, self._challenged, self.is_in = None, None, False
+        return Said(code, message, seen=seen)
+
+
+def _why(name: str, keys: ScramKeys | None) -> str:
+    return f"user {name[:80]!r}, " + ("whom no line has for this mechanism" if keys is None else "and a wrong password")

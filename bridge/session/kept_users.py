@@ -1,0 +1,59 @@
+"""The users that log in at the bridge itself: lines of a name and keys, read into what a login is judged by."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bridge.wire.sasl import Mechanism
+from bridge.wire.scram_server import ScramKeys, keys_text, read_keys
+
+USERS_MAX = 100_000
+WORDS = 2
+ALLOWED = "lines of NAME KEYS, as `epochbridge login-line NAME` makes them"
+BY_KEYS = (Mechanism.SCRAM_SHA_512, Mechanism.SCRAM_SHA_256)
+
+
+class UsersUnreadable(Exception):
+    """The text names no users; it is for a person, and quotes no keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptUsers:
+    """Each user's keys by mechanism."""
+
+    keys: Mapping[str, Mapping[Mechanism, ScramKeys]] = field(repr=False)
+
+    def keys_of(self, name: str, mechanism: Mechanism) -> ScramKeys | None:
+        """By which a user is judged; PLAIN is judged by any that there are."""
+        found = self.keys.get(name, {})
+        if mechanism is not Mechanism.PLAIN:
+            return found.get(mechanism)
+        return next((found[one] for one in BY_KEYS if one in found), None)
+
+
+def parse_users(text: str) -> KeptUsers:
+    """Users of lines; raises UsersUnreadable."""
+    users: dict[str, dict[Mechanism, ScramKeys]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as problem:
+            raise UsersUnreadable(f"line {number} can't be read: {problem}") from None
+        if not words:
+            continue
+        keys = read_keys(words[1]) if len(words) == WORDS else None
+        if keys is None or not words[0]:
+            # It may hold a password in the wrong place.
+            raise UsersUnreadable(f"line {number} has {len(words)} words, or its second is no keys")
+        own = users.setdefault(words[0], {})
+        if keys.mechanism in own:
+            raise UsersUnreadable(f"line {number} has other keys of {keys.mechanism} for a user that has some")
+        own[keys.mechanism] = keys
+    if not users or len(users) > USERS_MAX:
+        raise UsersUnreadable(f"it has {len(users) or 'no'} users, {USERS_MAX} are read at most")
+    return KeptUsers(users)
+
+
+def user_line(name: str, keys: ScramKeys) -> str:
+    """A line for one user."""
+    return f"{shlex.quote(name)} {shlex.quote(keys_text(keys))}"

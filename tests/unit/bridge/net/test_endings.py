@@ -1,0 +1,49 @@
+"""What the log says of answers that end a client for good, and of connections that the bridge closes."""
+
+import logging
+
+import pytest
+
+from bridge.log_lines import RateLimitedLog
+from bridge.migration.route import Road
+from bridge.net.endings import Endings, tell_refusal
+from bridge.net.shared import LOG
+from bridge.session.close_reasons import CloseReason
+from bridge.session.fatal_answers import Ended
+from bridge.session.requests import Rejected
+from bridge.wire.apis import ApiKey
+from tests.support.front import front_of
+from tests.support.scripted_broker import ScriptedBroker, request
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+
+
+async def test_ending_is_counted_and_told_with_its_group(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is said where nothing ended."""
+    async with front_of(ScriptedBroker()) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 1))
+        await client.answer()
+        (connection,) = front.proxy._connections.values()
+        endings = Endings(front.proxy._shared, connection.session)
+        ended = Ended(Road.EMBEDDED, ApiKey.HEARTBEAT, ErrorCode.FENCED_INSTANCE_ID, GroupId("orders"), MemberId("m-1"))
+        with caplog.at_level(logging.WARNING):
+            endings.watch(lambda _: None, b"")
+            assert "EB-NET-051" not in caplog.text
+            endings.watch(lambda _: ended, b"answer")
+    assert "EB-NET-051: group 'orders': member 'm-1' of client 'client' was answered Heartbeat" in caplog.text
+
+
+async def test_refusal_is_told_once_a_minute_for_each_reason_and_host(caplog: pytest.LogCaptureFixture) -> None:
+    """With what was seen; ordinary ends are for those who look for them."""
+    log = RateLimitedLog(LOG)
+    with caplog.at_level(logging.WARNING, LOG.name):
+        for host in ("10.0.0.1", "10.0.0.1", "10.0.0.2"):
+            tell_refusal(log, Rejected(CloseReason.NO_CERTIFICATE, "nothing"), host)
+        tell_refusal(log, Rejected(CloseReason.CLIENT_GONE, ""), "10.0.0.3")
+    told = [record.getMessage() for record in caplog.records]
+    assert [line.partition(" was closed")[0] for line in told] == [
+        "EB-NET-061: a connection of 10.0.0.1",
+        "EB-NET-061: a connection of 10.0.0.2",
+    ]
+    assert told[0].endswith("seen: nothing")

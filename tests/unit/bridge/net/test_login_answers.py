@@ -1,0 +1,214 @@
+"""Logins that the bridge answers, over real sockets in front of a scripted broker that wants none."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from bridge.migration.route import Road, Rule
+from bridge.net.cluster_memory import Entrance
+from bridge.net.kept_logins import KeptLogins
+from bridge.net.shared import connection_fields
+from bridge.session.close_reasons import CloseReason
+from bridge.session.kept_users import user_line
+from bridge.session.limits import Limits
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import encode_request
+from bridge.wire.frames import LENGTH_BYTES
+from bridge.wire.packing import INT32
+from bridge.wire.sasl import (
+    Credentials,
+    Mechanism,
+    authenticate_request,
+    handshake_request,
+    plain_token,
+    read_authenticate,
+)
+from bridge.wire.scram import check_server, first_message, prove
+from bridge.wire.scram_server import make_keys
+from tests.support.front import Front, running, settings_for
+from tests.support.scripted_broker import RawClient, ScriptedBroker, request
+from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId
+
+SCRAM = Mechanism.SCRAM_SHA_256
+JOIN = encode_request(
+    ApiKey.JOIN_GROUP,
+    5,
+    6,
+    "me",
+    JoinGroup(
+        group_id=GroupId("orders"),
+        member_id=MemberId(""),
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", b""),),
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+    ),
+)
+METADATA = request(ApiKey.METADATA, 0, 5, INT32.pack(0))
+
+
+def write_users(path: Path, **passwords: str) -> None:
+    """The file of those who may log in."""
+    keys = {name: make_keys(SCRAM, word, bytes(16), 4_096) for name, word in passwords.items()}
+    path.write_text("\n".join(user_line(name, one) for name, one in keys.items()), encoding="utf-8")
+
+
+@asynccontextmanager
+async def front_with_users(
+    folder: Path, limits: Limits | None = None, session_ms: int = 0, rules: tuple[Rule, ...] = ()
+) -> AsyncIterator[tuple[Front, ScriptedBroker]]:
+    """A proxy at which alice logs in, before a broker that lets everybody in."""
+    broker, path = ScriptedBroker(), folder / "users"
+    write_users(path, alice="wonder")
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        logins = KeptLogins(path, (Mechanism.PLAIN, SCRAM), session_ms)
+        async with running(replace(settings_for(broker, limits), logins=logins, rules=rules)) as front:
+            yield front, broker
+        nursery.cancel_scope.cancel()
+
+
+async def step(client: RawClient, token: bytes) -> tuple[ErrorCode, bytes, int]:
+    """One request of SASL: the code, the token and the lifetime of its answer."""
+    await client.send(authenticate_request(token, "me", 1))
+    correlation_id, rest = await client.answer()
+    answer = read_authenticate(INT32.pack(len(rest) + LENGTH_BYTES) + INT32.pack(correlation_id) + rest, 1)
+    return answer.error, answer.token, answer.lifetime_ms
+
+
+async def plain(client: RawClient, name: str, password: str) -> tuple[ErrorCode, bytes, int]:
+    """Both steps."""
+    await client.send(handshake_request(Mechanism.PLAIN, "me"))
+    await client.answer()
+    return await step(client, plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password)))
+
+
+async def ends(client: RawClient, front: Front, reason: CloseReason) -> None:
+    """Return once its connection was closed for this reason."""
+    assert await client.is_closed()
+    with trio.fail_after(60):
+        while not front.closed(reason):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def test_nothing_is_served_before_a_login(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """But the versions; and the broker hears nothing of a login."""
+    async with front_with_users(tmp_path) as (front, broker):
+        client = await front.dial()
+        await client.send(request(ApiKey.API_VERSIONS, 0, 1), METADATA)
+        assert (await client.answer())[0] == 1
+        await ends(client, front, CloseReason.NOT_LOGGED_IN)
+        assert broker.requests == []
+        client = await front.dial()
+        code, _, lifetime_ms = await plain(client, "alice", "wonder")
+        assert (code, lifetime_ms) == (ErrorCode.NONE, 0)
+        await client.send(METADATA)
+        assert (await client.answer())[0] == 5
+        assert {key for key, _, _ in broker.requests} == {ApiKey.METADATA}
+    assert "Metadata of client" in caplog.text
+
+
+async def test_scram_is_answered_in_its_steps(tmp_path: Path) -> None:
+    """And proves that the bridge knows the password, too."""
+    async with front_with_users(tmp_path) as (front, _):
+        client = await front.dial()
+        credentials = Credentials(mechanism=SCRAM, username="alice", password="wonder")
+        await client.send(handshake_request(SCRAM, "me"))
+        await client.answer()
+        _, challenge, _ = await step(client, first_message(credentials, "ours"))
+        proof = prove(credentials, "ours", challenge)
+        code, final, _ = await step(client, proof.message)
+        assert code is ErrorCode.NONE
+        check_server(final, proof)
+        await client.send(METADATA)
+        assert (await client.answer())[0] == 5
+
+
+async def test_wrong_password_is_told_and_ends_the_connection(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Error 58, then the end; the log has the name, and no password."""
+    with caplog.at_level(logging.WARNING):
+        async with front_with_users(tmp_path) as (front, _):
+            client = await front.dial()
+            code, _, _ = await plain(client, "alice", "blunder")
+            assert code is ErrorCode.SASL_AUTHENTICATION_FAILED
+            await ends(client, front, CloseReason.LOGIN_REFUSED)
+    assert "user 'alice', and a wrong password" in caplog.text
+    assert "blunder" not in caplog.text
+
+
+@pytest.mark.parametrize(("name", "is_ours"), [("alice", True), ("bob", False)])
+async def test_name_counts_for_rules(tmp_path: Path, name: str, is_ours: bool) -> None:
+    """Where one asks for the principal; lines of the log have it, too."""
+    rules = (Rule("*", Road.EMBEDDED, principal="alice"),)
+    async with front_with_users(tmp_path, rules=rules) as (front, broker):
+        write_users(tmp_path / "users", alice="wonder", bob="wonder")
+        await front.proxy.certificates.read_changed()
+        client = await front.dial()
+        assert (await plain(client, name, "wonder"))[0] is ErrorCode.NONE
+        await client.send(JOIN)
+        with trio.fail_after(60):
+            while not (front.groups.submitted or any(key == ApiKey.JOIN_GROUP for key, _, _ in broker.requests)):
+                await trio.testing.wait_all_tasks_blocked(0.01)
+        assert bool(front.groups.submitted) is is_ours
+        (connection,) = front.proxy._connections.values()
+        assert connection_fields(connection.session).get("principal") == name
+
+
+async def test_bounds_before_a_login_hold(tmp_path: Path) -> None:
+    """Although the cluster is open: this client is nobody yet."""
+    limits = Limits(unauthenticated_frame_bytes_max=20_000)
+    async with front_with_users(tmp_path, limits) as (front, _):
+        client = await front.dial()
+        await client.send(request(ApiKey.SASL_AUTHENTICATE, 1, 9, bytes(30_000))[:1_000])
+        await ends(client, front, CloseReason.UNAUTHENTICATED_FRAME)
+
+
+async def test_logins_run_out_where_that_is_wanted(tmp_path: Path) -> None:
+    """They are renewed on the same connection, which else ends at the next request."""
+    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+        client = await front.dial()
+        assert (await plain(client, "alice", "wonder"))[2] == 400
+        assert (await plain(client, "alice", "wonder"))[2] == 400
+        await client.send(METADATA)
+        assert (await client.answer())[0] == 5
+        await trio.sleep(1.6)
+        await client.send(METADATA)
+        await ends(client, front, CloseReason.LOGIN_RAN_OUT)
+
+
+async def test_users_that_change_count_for_logins_that_come_then(tmp_path: Path) -> None:
+    """Without a connection lost; what can't be read changes nothing."""
+    async with front_with_users(tmp_path) as (front, _):
+        client = await front.dial()
+        await plain(client, "alice", "wonder")
+        write_users(tmp_path / "users", bob="builder")
+        told = await front.proxy.certificates.read_changed()
+        assert told == ("listen.sasl: its files have changed and count for new connections",)
+        (tmp_path / "users").write_text("bob builder", encoding="utf-8")
+        (told_wrong,) = await front.proxy.certificates.read_changed()
+        assert told_wrong.startswith("listen.sasl.clients.path: ")
+        assert "builder" not in told_wrong
+        assert (await plain(await front.dial(), "bob", "builder"))[0] is ErrorCode.NONE
+        assert (await plain(await front.dial(), "alice", "wonder"))[0] is ErrorCode.SASL_AUTHENTICATION_FAILED
+        await client.send(METADATA)
+        assert (await client.answer())[0] == 5
+
+
+async def test_cluster_that_wants_logins_is_told_of(tmp_path: Path) -> None:
+    """Clients can't log in twice: who asks whether the bridge is ready hears it, and so does the log."""
+    async with front_with_users(tmp_path) as (front, _):
+        assert front.proxy.is_ready
+        front.proxy.cluster.entrance = Entrance.LOGIN
+        assert CloseReason.LOGIN_TWICE.code in front.proxy.why_not_ready
+        client = await front.dial()
+        await client.send(handshake_request(Mechanism.PLAIN, "me"))
+        await ends(client, front, CloseReason.LOGIN_TWICE)

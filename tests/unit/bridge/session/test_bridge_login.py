@@ -1,0 +1,131 @@
+"""Logins at the bridge, step by step, without a socket: who is let in, and what everybody else is told."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bridge.session.bridge_login import OTHER_NAME, WRONG_PLAIN, BridgeLogin, BridgeLogins, Said
+from bridge.session.kept_users import KeptUsers, parse_users, user_line
+from bridge.wire.sasl import Credentials, Mechanism, plain_token
+from bridge.wire.scram import check_server, first_message, prove
+from bridge.wire.scram_server import make_keys
+from translators.dialects.errors import ErrorCode
+
+PASSWORDS = {"alice": "wonder", "bob": "builder"}
+SCRAM = Mechanism.SCRAM_SHA_512
+FAILED = ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
+def users(**passwords: str) -> KeptUsers:
+    """With keys for one mechanism."""
+    keys = {name: make_keys(SCRAM, word, bytes(16), 4_096) for name, word in passwords.items()}
+    return parse_users("\n".join(user_line(name, one) for name, one in keys.items()))
+
+
+LOGINS = BridgeLogins(users(**PASSWORDS), (Mechanism.PLAIN, SCRAM))
+RENEWED = BridgeLogins(users(**PASSWORDS), (Mechanism.PLAIN, SCRAM), 60_000)
+
+
+def plain(login: BridgeLogin, name: str, password: str) -> Said:
+    """Both steps of PLAIN."""
+    assert login.begin("PLAIN").code is ErrorCode.NONE
+    assert login.is_slow
+    return login.judge(plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password)), "n")
+
+
+def scram(login: BridgeLogin, name: str, password: str) -> Said:
+    """All steps of SCRAM; the last word, or the refusal."""
+    assert login.begin(SCRAM).code is ErrorCode.NONE
+    assert not login.is_slow
+    credentials = Credentials(mechanism=SCRAM, username=name, password=password)
+    challenged = login.judge(first_message(credentials, "ours"), "theirs")
+    if challenged.code is not ErrorCode.NONE:
+        return challenged
+    assert challenged.principal is None
+    assert not login.is_in
+    proof = prove(credentials, "ours", challenged.token)
+    said = login.judge(proof.message, "more")
+    if said.code is ErrorCode.NONE:
+        check_server(said.token, proof)
+    return said
+
+
+@pytest.mark.parametrize("log_in", [plain, scram])
+def test_right_password_lets_in_and_a_wrong_one_does_not(log_in: Callable[[BridgeLogin, str, str], Said]) -> None:
+    """Nor does a name that is not known; the refusal is Kafka's, and says the same for both."""
+    login = BridgeLogin(LOGINS)
+    assert not login.is_in
+    said = log_in(login, "alice", "wonder")
+    assert (said.principal, login.is_in) == ("alice", True)
+    told = set()
+    for name, password in (("alice", "builder"), ("eve", "wonder")):
+        login = BridgeLogin(LOGINS)
+        said = log_in(login, name, password)
+        assert (said.code, said.principal, login.is_in) == (FAILED, None, False)
+        assert name in said.seen
+        told.add(said.message)
+    (message,) = told
+    general = f"Authentication failed during authentication due to invalid credentials with SASL mechanism {SCRAM}"
+    assert message in {WRONG_PLAIN, general}
+
+
+def test_handshakes_that_are_not_taken() -> None:
+    """Another mechanism, one in the middle of another, and one too many."""
+    login = BridgeLogin(LOGINS)
+    assert login.begin("GSSAPI").code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert BridgeLogin(LOGINS).judge(b"token", "n").code is ErrorCode.ILLEGAL_SASL_STATE
+    login = BridgeLogin(LOGINS)
+    login.begin("PLAIN")
+    assert login.begin("PLAIN").code is ErrorCode.ILLEGAL_SASL_STATE
+    login = BridgeLogin(LOGINS)
+    plain(login, "alice", "wonder")
+    assert login.begin("PLAIN").code is ErrorCode.ILLEGAL_SASL_STATE
+    assert not login.is_in
+
+
+def test_login_is_renewed_by_the_same_name_and_mechanism() -> None:
+    """Where logins run out; nothing else is served meanwhile."""
+    login = BridgeLogin(RENEWED)
+    assert login.lifetime_ms == 60_000
+    assert plain(login, "alice", "wonder").principal == "alice"
+    assert login.begin("PLAIN").code is ErrorCode.NONE
+    states = [login.is_in]
+    assert login.judge(b"\0alice\0wonder", "n").principal == "alice"
+    states.append(login.is_in)
+    assert states == [False, True]
+    said = plain(login, "bob", "builder")
+    assert (said.code, said.principal) == (FAILED, None)
+    assert said.message == "Cannot change principals during re-authentication from User.alice: User.bob"
+    login = BridgeLogin(RENEWED)
+    plain(login, "alice", "wonder")
+    assert login.begin(SCRAM).code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
+def test_tokens_that_are_none() -> None:
+    """Each is told what a broker tells."""
+    for token, message in (
+        (b"\0alice", "due to invalid credentials with SASL mechanism PLAIN"),
+        (b"\xff\0\0", "due to invalid credentials with SASL mechanism PLAIN"),
+        (b"\0\0word", "Authentication failed: username not specified"),
+        (b"\0alice\0", "Authentication failed: password not specified"),
+        (b"bob\0alice\0wonder", OTHER_NAME),
+    ):
+        login = BridgeLogin(LOGINS)
+        login.begin("PLAIN")
+        said = login.judge(token, "n")
+        assert said.code is FAILED
+        assert (said.message or "").endswith(message)
+    login = BridgeLogin(LOGINS)
+    login.begin(SCRAM)
+    assert login.judge(b"n,a=bob,n=alice,r=x", "n").message == OTHER_NAME
+
+
+def test_users_are_exchanged_for_logins_that_begin_then() -> None:
+    """Who is in stays in."""
+    logins = BridgeLogins(users(alice="old"), (Mechanism.PLAIN,))
+    login = BridgeLogin(logins)
+    plain(login, "alice", "old")
+    logins.use(users(alice="new"))
+    assert login.is_in
+    assert plain(BridgeLogin(logins), "alice", "new").principal == "alice"
+    assert plain(BridgeLogin(logins), "alice", "old").code is FAILED
