@@ -21,14 +21,15 @@ from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import EVENTS, GAPS, REJECTED, TABLES
-from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.publishing import pinned, publish
+from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES
 from bridge.analytics.tables.store import EVER, NEXT, Store
 from bridge.analytics.tables.takeover import is_old, require_moved, take_over
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
-"""The intake, every derived table, and the clocks."""
+"""Every derived table, the clocks, and the intake of a run, or what a stream carries."""
 JOBS_AT_ONCE = 2
 """While the last tasks of one table run, those of the next keep the other cores busy."""
 PATTERN_SIGNS = "[]{}*?\\"
@@ -81,14 +82,21 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
     say(EVENTS.name)
     Intake(store, {}, Makers(share), is_anew=True).take(log, FIRST_BATCH)
     store.replace(GAPS, store.read_files(GAPS, ()))
-    derive(store, FIRST_BATCH, say)
+    do_stages(Derivation(store, FIRST_BATCH, goes_on=False), say)
     publish(store)
 
 
 def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None, since: str = EVER) -> None:
-    """Every derived table from the events up to a batch; of an extent only, and no day before `since`."""
+    """Every derived table from the events up to a batch, and what the next refresh needs; of an extent only, and no
+    day before `since`.
+    """
+    do_stages(Derivation(store, last_batch, extent, since), say)
+
+
+def do_stages(derivation: Derivation, say: Say) -> None:
+    """The steps of each stage, some at a time."""
     with ThreadPoolExecutor(JOBS_AT_ONCE) as pool:
-        for stage in Derivation(store, last_batch, extent, since).stages():
+        for stage in derivation.stages():
             tuple(pool.map(partial(_do, say), stage.items()))
 
 

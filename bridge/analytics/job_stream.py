@@ -118,7 +118,7 @@ class Stream:
         self._history = history
         if extent is not None and not extent.chunks:
             return
-        with bar(self._store.spark.sparkContext, STEP_COUNT - 1) as shown:
+        with bar(self._store.spark.sparkContext, STEP_COUNT) as shown:
             derive(self._store, last_batch, shown.say, extent, first_live_day(published(self._store)))
         keep(self._store, history)
 

@@ -6,9 +6,9 @@ import pytest
 
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, REBALANCES, TABLES
-from bridge.analytics.tables.derivation import FROM_EVENTS
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.publishing import pinned
+from bridge.analytics.tables.steps import FROM_EVENTS
 from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan

@@ -17,11 +17,12 @@ from bridge.analytics.job_run import derive, event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.definitions import Table
+from bridge.analytics.tables.definitions import DERIVED, EVENTS, Table
 from bridge.analytics.tables.store import MADE, Staged, Store
 from bridge.analytics.tables.table_log import DataFile
-from tests.support.fleet_files import write_log
-from tests.support.fleet_log import FleetPlan
+from tests.support.fleet_files import write_history, write_log
+from tests.support.fleet_log import MINUTE_US, FleetPlan
+from tests.support.spark import lines_of
 from tests.support.table_truth import contents
 
 KILLS = 10
@@ -52,11 +53,12 @@ class MortalStore(Store):
         *,
         done: int | None = None,
         note: str | None = None,
-    ) -> None:
+    ) -> list[str]:
         """An effect."""
         self._live()
-        Store.commit(self, table, staged, removed, done=done, note=note)
+        paths = Store.commit(self, table, staged, removed, done=done, note=note)
         self._live()
+        return paths
 
     def _live(self) -> None:
         self.lives[0] -= 1
@@ -147,8 +149,21 @@ def test_stream_that_goes_on_makes_the_tables_of_who_died_before_them(
     assert contents(store) == contents(expected)
 
 
-def test_tables_brought_up_batch_by_batch_are_those_of_a_run(spark: SparkSession, tmp_path: Path) -> None:
-    """Groups of a second bridge, late and repeated lines, the end of a file that was cut: only what changed is made."""
+@pytest.mark.timeout(900)
+def test_tables_brought_up_batch_by_batch_are_those_of_a_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups of a second bridge, late and repeated lines, the end of a file that was cut: only what changed is made,
+    also by who goes on after a refresh was killed.
+    """
+    asked: list[bool] = []
+    draw = random.Random(6)
+
+    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None, since: str) -> None:
+        asked.append(extent is None)
+        derive(store, last_batch, say, extent, since)
+
+    monkeypatch.setattr(job_stream, "derive", noted)
     folder, run, stream = (
         tmp_path / "events",
         Store(spark, str(tmp_path / "run")),
@@ -164,8 +179,32 @@ def test_tables_brought_up_batch_by_batch_are_those_of_a_run(spark: SparkSession
             [(line.decode(), f"file-{batch}") for line in part], "value string, source string"
         )
         taking.take(Delivery(lines), batch)
-        taking.refresh(batch)
+        if batch:
+            with pytest.raises(Killed):
+                Stream(MortalStore(spark, stream.root, lives=[draw.randrange(3, 24)])).refresh(batch)
+        Stream(stream).refresh(batch)
     whole = [(line.decode(), f"file-{batch}") for batch, part in enumerate(parts) for line in part]
     everything = spark.createDataFrame(whole, "value string, source string")
     make_tables(run, Delivery(everything), lambda _: None)
     assert contents(stream) == contents(run)
+    assert asked == [True, *[False] * 4]
+
+
+@pytest.mark.timeout(900)
+def test_refresh_after_a_restart_reads_no_event_of_days_that_are_over(spark: SparkSession, tmp_path: Path) -> None:
+    """Their files may be gone: what later events need of the earlier ones is carried."""
+    folder, run, stream = tmp_path / "events", Store(spark, str(tmp_path / "run")), str(tmp_path / "stream")
+    plan = FleetPlan(groups=2, rebalances=6, pause_us=240 * MINUTE_US)
+    first, second = (path for path, _ in write_history(folder, plan, 700))
+    make_tables(run, event_lines(spark, str(folder)), lambda _: None)
+    made = contents(run)
+    for batch, path in enumerate((first, second)):
+        taking = Stream(Store(spark, stream))
+        taking.take(Delivery(lines_of(spark, path.read_text().splitlines(), path.name)), batch)
+        taking.refresh(batch)
+        files = Store(spark, stream).log(EVENTS).files()
+        over = [file for file in files if str(file.day) < max(str(one.day) for one in files)]
+        for file in over:
+            Path(stream, EVENTS.name, file.path).unlink(missing_ok=True)
+        assert over
+    assert contents(Store(spark, stream), DERIVED) == {table.name: made[table.name] for table in DERIVED}

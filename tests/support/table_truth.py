@@ -1,7 +1,7 @@
 """Tables against what is true of the log they were made from, and against one another."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from bridge.analytics.tables.definitions import (
     BATCH,
@@ -13,6 +13,7 @@ from bridge.analytics.tables.definitions import (
     REJECTED,
     STALLS,
     TABLES,
+    Table,
 )
 from bridge.analytics.tables.store import Store
 from tests.support.fleet_log import Truth
@@ -54,15 +55,15 @@ def said_by_truth(truth: Truth) -> Said:
     }
 
 
-def contents(store: Store) -> dict[str, Counter[str]]:
-    """All rows of all tables but for the batch that brought them, which a run and a stream count differently.
+def contents(store: Store, tables: Iterable[Table] = tuple(TABLES.values())) -> dict[str, Counter[str]]:
+    """All rows of tables but for the batch that brought them, which a run and a stream count differently.
 
     Of what was set aside only how often and why: which of two copies is the surplus one depends on their order.
     """
     rows: dict[str, Counter[str]] = {}
-    for name, table in TABLES.items():
+    for table in tables:
         columns = (
             ["reason", "event_id", "count"] if table is REJECTED else [c for c in table.column_names if c != BATCH]
         )
-        rows[name] = Counter(str(row) for row in store.read(table).select(*columns).collect())
+        rows[table.name] = Counter(str(row) for row in store.read(table).select(*columns).collect())
     return rows

@@ -75,8 +75,9 @@ def bar(context: SparkContext, total: int) -> Iterator[Shown]:
         def say(name: str) -> None:
             nonlocal begun
             tasks.share(0, 0)
-            progress.update(task, description=name, completed=begun)
+            # Groups that are made of all their events take the steps once more.
+            progress.update(task, description=name, completed=begun, total=max(total, begun + 1))
             begun += 1
 
         yield Shown(say, tasks.share)
-        progress.update(task, description="done", completed=total)
+        progress.update(task, description="done", total=total, completed=total)

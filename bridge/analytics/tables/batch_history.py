@@ -3,18 +3,21 @@
 Nothing is kept that grows with the number of events.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import BATCH, EVENTS
-from bridge.analytics.tables.positions import chunk_of_number
+from bridge.analytics.tables.positions import RUN_BITS, SEQ, chunk_of_number, positioned, run_places
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 
 GROUPS_MAX = 2_000
-"""If more groups than these changed, choosing their events costs more than making all tables anew."""
+"""If more groups than these have to be made of all their events, choosing those costs more than making all anew."""
+Place = tuple[str, int]
+"""An event: its boot and its number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +25,18 @@ class Extent:
     """What has to be made anew.
 
     Attributes:
-        groups: these groups, which came with `first_batch` at the earliest.
+        after: the last batch that was known before; what came later is new.
+        groups: the groups of which new events speak, with the first batch that spoke of each.
+        late: those of them that have a new event from before another one that was known: what is carried for them is
+            that of a later time, so they are made of all their events.
         chunks: parts of runs (boot, place; see `positions.CHUNK`) whose clocks have to be looked at again.
         order: all runs known, in the order in which they began.
     """
 
-    groups: frozenset[str]
-    first_batch: int
-    chunks: frozenset[tuple[str, int]]
+    after: int
+    groups: Mapping[str, int]
+    late: frozenset[str]
+    chunks: frozenset[Place]
     order: tuple[str, ...]
 
 
@@ -40,12 +47,14 @@ class History:
     Attributes:
         first_batches: group id to the first batch that spoke of it.
         began: boot to its lowest number and the wall clock (microseconds) of that event.
+        ends: group id to the last of its events.
     """
 
     store: Store
     last_batch: int = NOTHING_YET
     first_batches: dict[str, int] = field(default_factory=dict)
     began: dict[str, tuple[int, int]] = field(default_factory=dict)
+    ends: dict[str, Place] = field(default_factory=dict)
 
     def advance(self, last_batch: int) -> Extent | None:
         """Take note of the batches up to this one; return what they change, None for everything.
@@ -54,27 +63,38 @@ class History:
         turn out to have begun the other way round: then every group of both is in another order.
         """
         fresh = self.store.read_batches(EVENTS, self.last_batch, last_batch)
-        is_first, former = self.last_batch == NOTHING_YET, self.order()
-        groups, chunks = self._note_groups(fresh), self._note_runs(fresh)
+        after, former = self.last_batch, self.order()
+        chunks = self._note_runs(fresh)
+        groups, late = self._note_groups(fresh)
         self.last_batch = last_batch
         order, known = self.order(), {*former}
         is_turned = tuple(boot for boot in order if boot in known) != former
-        if is_first or is_turned or len(groups) > GROUPS_MAX:
+        if after == NOTHING_YET or is_turned or len(late) > GROUPS_MAX:
             return None
-        first_batch = min((self.first_batches[group] for group in groups), default=last_batch)
-        return Extent(groups=groups, first_batch=first_batch, chunks=chunks, order=order)
+        return Extent(after=after, groups=groups, late=late, chunks=chunks, order=order)
 
     def order(self) -> tuple[str, ...]:
         """The runs as `positions.runs` orders them."""
         return tuple(sorted(self.began, key=lambda boot: (self.began[boot][1], boot)))
 
-    def _note_groups(self, fresh: DataFrame) -> frozenset[str]:
-        named = fresh.where(f.col("group_id").isNotNull()).groupBy("group_id").agg(f.min(BATCH).alias(BATCH))
-        found: dict[str, int] = {row["group_id"]: row[BATCH] for row in named.collect()}
-        self.first_batches = found | self.first_batches
-        return frozenset(found)
+    def _note_groups(self, fresh: DataFrame) -> tuple[dict[str, int], frozenset[str]]:
+        order = self.order()
+        place = {boot: run for run, boot in enumerate(order, start=1)}
+        named = positioned(fresh.where(f.col("group_id").isNotNull()), run_places(self.store.spark, order))
+        ends = (f.min(BATCH).alias("first"), f.min(SEQ).alias("least"), f.max(SEQ).alias("most"))
+        late: set[str] = set()
+        groups: dict[str, int] = {}
+        for group, first, least, most in named.groupBy("group_id").agg(*ends).collect():
+            known = self.ends.get(group)
+            end = NOTHING_YET if known is None else place[known[0]] << RUN_BITS | known[1]
+            if least <= end:
+                late.add(group)
+            if most > end:
+                self.ends[group] = (order[(most >> RUN_BITS) - 1], most & (1 << RUN_BITS) - 1)
+            groups[group] = self.first_batches.setdefault(group, first)
+        return groups, frozenset(late)
 
-    def _note_runs(self, fresh: DataFrame) -> frozenset[tuple[str, int]]:
+    def _note_runs(self, fresh: DataFrame) -> frozenset[Place]:
         lowest = f.min(f.struct("number", "wall_us")).alias("lowest")
         rows = fresh.groupBy("boot", chunk_of_number()).agg(lowest).select("boot", "chunk", "lowest.*").collect()
         for boot, _, number, wall_us in rows:

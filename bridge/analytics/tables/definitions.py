@@ -287,8 +287,22 @@ REPLAYS = Table(
     ),
 )
 
+CARRIED_FOR = "carried_for"
+CARRIED = Table(
+    "_carried",
+    "what the tables need of all earlier events to be made of later ones; of one partition it has the event once",
+    ("carried_for", "event_id", "partitions"),
+    (
+        text(CARRIED_FOR, "the table that needs it"),
+        *logged(*COLUMNS),
+        Column(DATE, ColumnType.DATE, "null: the rows of all groups lie together"),
+    ),
+)
+
 DERIVED = (PHASES, REBALANCES, STALLS, MEMBERS, FLAPS, STORMS, DAILY)
 """Tables that are computed from `events` alone."""
+REFRESHED = (*DERIVED, CARRIED)
+"""Tables that every refresh of a stream brings from one state to the next, all or none."""
 TABLES: Mapping[str, Table] = {table.name: table for table in (EVENTS, *DERIVED, REJECTED, GAPS)}
 ON_DEMAND = (REPLAYS,)
 """Tables that a run does not make."""

@@ -11,6 +11,8 @@ from bridge.telemetry.schema.terms import News
 NEWS = (News.REJOIN.value, News.REVOKE.value)
 CHAIN = "chain_id"
 HALF_BITS = 32
+KINDS = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
+"""Facts of members by which a rebalance is judged."""
 _KEY = ("group_id", "rebalance_id")
 _BALANCE = ("count", "low", "high")
 """What was released less what was assigned: how many partitions, and the sums of both halves of their hashes.
@@ -58,8 +60,7 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
 
 def _of_members(events: DataFrame) -> DataFrame:
     """A row per rebalance and member that was told, gave up, was given something in it, or went: what came of it."""
-    kinds = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
-    rows = events.where(f.col("kind").isin(*kinds) & (f.col("rebalance_id") != "") & f.col("group_id").isNotNull())
+    rows = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != "") & f.col("group_id").isNotNull())
     is_told = f.coalesce(_is(MemberTold.kind) & f.col("news").isin(*NEWS), f.lit(False))
     sign = f.when(_is(PartitionsReleased.kind), 1).when(_is(PartitionsAssigned.kind), -1).otherwise(0).cast("long")
     count, low, high = _amounts()

@@ -19,10 +19,8 @@ def flaps(events: DataFrame) -> DataFrame:
     A static member is known by its instance id, so that its restart is no flap.
     """
     order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
-    is_same = f.coalesce(f.col("before") == f.col("owner"), f.lit(False))
-    changes = _given(events).withColumn("before", f.lag("owner").over(order)).where(~is_same)
     left = {f"left_{name}": f.lag(name).over(order) for name in MOMENT}
-    recent = changes.withColumns({"earlier": f.lag("owner", 2).over(order), **left})
+    recent = _changes(events).withColumns({"earlier": f.lag("owner", 2).over(order), **left})
     since = f.struct(*(f.col(f"left_{name}").alias(name) for name in MOMENT))
     returns = recent.where(f.col("earlier") == f.col("owner")).withColumn("away_us", elapsed_us(since, moment()))
     columns = {
@@ -33,6 +31,21 @@ def flaps(events: DataFrame) -> DataFrame:
         "date": utc_day(f.col("wall_us")),
     }
     return conform(FLAPS, returns.where(f.col("away_us") <= WINDOW_US).withColumns(columns))
+
+
+def last_owners(events: DataFrame) -> DataFrame:
+    """When each partition came to its owner and to the one before: they alone tell what comes of later events."""
+    order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
+    last = _changes(events).withColumn("after", f.lead(SEQ, 2).over(order)).where(f.col("after").isNull())
+    given = (f.lit(ASSIGNED).alias("kind"), f.col("owner").alias("member_id"), f.array("partition").alias("partitions"))
+    return last.select("group_id", "rebalance_id", "event_id", *MOMENT, *given)
+
+
+def _changes(events: DataFrame) -> DataFrame:
+    """A row per partition and new owner, with the one before."""
+    order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
+    is_same = f.coalesce(f.col("before") == f.col("owner"), f.lit(False))
+    return _given(events).withColumn("before", f.lag("owner").over(order)).where(~is_same)
 
 
 def _given(events: DataFrame) -> DataFrame:

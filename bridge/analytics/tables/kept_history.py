@@ -2,13 +2,16 @@
 process need not read all of them again.
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
 
+from deltalake.exceptions import DeltaError
+
 from bridge.analytics.tables.batch_history import History
-from bridge.analytics.tables.definitions import DERIVED
-from bridge.analytics.tables.publishing import current_versions, publish, published
-from bridge.analytics.tables.snapshot import versions_of
+from bridge.analytics.tables.definitions import REFRESHED
+from bridge.analytics.tables.publishing import publish, published
+from bridge.analytics.tables.snapshot import VERSIONS, versions_of
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.upkeep import SINCE, first_live_day
 
@@ -23,24 +26,41 @@ def keep(store: Store, history: History) -> None:
         "last_batch": history.last_batch,
         "first_batches": history.first_batches,
         "began": history.began,
+        "ends": history.ends,
     }
     since = {SINCE: first_live_day(told)} if SINCE in (told := published(store)) else {}
     publish(store, {MADE_BY: made_by(), KEPT: known, **since})
 
 
 def kept(store: Store) -> History:
-    """What was kept, or a history that knows nothing: where none is there, where other code made the tables, or
-    where one of them has changed since or is gone.
+    """What was kept, or a history that knows nothing: where none is there, where other code made the tables, or where
+    one of them is gone.
+
+    Whoever died in the middle of a refresh has changed some of the tables: those are put back.
     """
     told = published(store)
     known = told.get(KEPT)
     if not isinstance(known, dict) or told.get(MADE_BY) != made_by():
         return History(store)
-    then, now = versions_of(told), current_versions(store.root)
-    if any(table.name not in then or then[table.name] != now.get(table.name) for table in DERIVED):
+    then = versions_of(told)
+    if not _restored(store, then):
         return History(store)
+    if any(store.log(table).version != then[table.name] for table in REFRESHED):
+        publish(store, {name: value for name, value in told.items() if name != VERSIONS})
     began = {boot: (number, wall_us) for boot, (number, wall_us) in known["began"].items()}
-    return History(store, known["last_batch"], known["first_batches"], began)
+    ends = {group: (boot, number) for group, (boot, number) in known["ends"].items()}
+    return History(store, known["last_batch"], known["first_batches"], began, ends)
+
+
+def _restored(store: Store, then: Mapping[str, int]) -> bool:
+    """Whether the tables are what they were when that was kept; those that somebody changed before he died become so.
+
+    Where one is not there, or can't become so, they don't.
+    """
+    try:
+        return all(table.name in then and store.log(table).restore(then[table.name]) for table in REFRESHED)
+    except DeltaError:
+        return False
 
 
 def made_by() -> str:

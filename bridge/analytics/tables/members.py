@@ -15,6 +15,17 @@ STATE = ("instance_id", "client_id", "client_host", "library", "library_version"
 
 def members(events: DataFrame) -> DataFrame:
     """Spans of the same state; a span ends with another state, or when the member goes."""
+    return conform(MEMBERS, _spans(events).withColumns(_spell()))
+
+
+def living(events: DataFrame) -> DataFrame:
+    """The begin of each span that has no end: of all that was, only those tell what comes of later events."""
+    last = _spans(events).where(f.col("next").isNull())
+    kind = f.lit(MemberJoined.kind).alias("kind")
+    return last.select(kind, "group_id", "member_id", *STATE, "event_id", "at.wall_us", "at.mono_us", SEQ)
+
+
+def _spans(events: DataFrame) -> DataFrame:
     order = Window.partitionBy("group_id", "member_id").orderBy(SEQ)
     rows = events.where(f.col("kind").isin(*INPUTS, MemberLeft.kind))
     slim = rows.select("group_id", "member_id", "departure", *STATE, "event_id", moment().alias("at"), SEQ)
@@ -23,8 +34,7 @@ def members(events: DataFrame) -> DataFrame:
     is_same = ~previous["is_going"] & (previous["state"] == f.col("state"))
     turns = stated.withColumn("is_same", f.coalesce(is_same, f.lit(False))).where(f.col("is_going") | ~f.col("is_same"))
     after = f.lead(f.struct("at", "departure")).over(order)
-    spans = turns.withColumn("next", after).where(~f.col("is_going"))
-    return conform(MEMBERS, spans.withColumns(_spell()))
+    return turns.withColumn("next", after).where(~f.col("is_going"))
 
 
 def _spell() -> dict[str, Column]:

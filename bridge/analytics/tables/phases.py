@@ -18,10 +18,20 @@ _OF_BOTH = (_IS_BEGIN, "waits_on", "event_id", *MOMENT)
 
 def phases(events: DataFrame) -> DataFrame:
     """Pair each begin with the event after it in its episode: if that is no end, the log does not show one."""
+    return conform(PHASES, _followed(events).withColumns(_spell()))
+
+
+def open_phases(events: DataFrame) -> DataFrame:
+    """The begins that nothing follows in their episode: of all that was, only those tell what comes of later events."""
+    last = _followed(events).where(f.col("next_event_id").isNull())
+    return last.select(f.lit(PhaseBegan.kind).alias("kind"), *_OF_BEGIN, *_OF_BOTH[1:])
+
+
+def _followed(events: DataFrame) -> DataFrame:
+    """Each begin with the event after it in its episode."""
     order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
     rows = _slim_rows(events)
-    begins = rows.withColumns({f"next_{name}": f.lead(name).over(order) for name in _OF_BOTH}).where(_IS_BEGIN)
-    return conform(PHASES, begins.withColumns(_spell()))
+    return rows.withColumns({f"next_{name}": f.lead(name).over(order) for name in _OF_BOTH}).where(_IS_BEGIN)
 
 
 def _slim_rows(events: DataFrame) -> DataFrame:

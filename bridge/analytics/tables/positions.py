@@ -3,7 +3,9 @@
 Within a run an event's number is the order, and its monotonic clock the time.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
@@ -29,6 +31,13 @@ def runs(events: DataFrame) -> DataFrame:
     """Each `boot` with its place (`run`) in the order in which the runs began, by the wall clock."""
     began = events.groupBy("boot").agg(f.min_by("wall_us", "number").alias("began_us"))
     return began.select("boot", f.row_number().over(Window.orderBy("began_us", "boot")).cast("long").alias(RUN))
+
+
+def run_places(spark: SparkSession, order: Sequence[str]) -> DataFrame:
+    """Each `boot` with its place (`run`), where the order of all is known."""
+    return spark.createDataFrame(
+        [*map(tuple, zip(order, range(1, len(order) + 1), strict=True))], f"boot string, {RUN} long"
+    )
 
 
 def positioned(events: DataFrame, order: DataFrame) -> DataFrame:

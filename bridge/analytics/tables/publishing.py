@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from bridge.analytics.tables.definitions import TABLES
+from bridge.analytics.tables.definitions import CARRIED, TABLES
 from bridge.analytics.tables.snapshot import (
     SNAPSHOT,
     VERSIONS,
@@ -41,5 +41,7 @@ def pinned(store: Store) -> Store:
 
 def current_versions(root: str) -> dict[str, int]:
     """The newest version of each table that is there."""
-    found = {name: TableLog(f"{root.rstrip('/')}/{name}", table).version for name, table in TABLES.items()}
+    found = {
+        table.name: TableLog(f"{root.rstrip('/')}/{table.name}", table).version for table in (*TABLES.values(), CARRIED)
+    }
     return {name: version for name, version in found.items() if version is not None}

@@ -24,12 +24,27 @@ from bridge.telemetry.schema.terms import Outcome, Road
 KEY = ("group_id", "rebalance_id")
 KINDS = (RebalanceBegan.kind, RebalanceEnded.kind, RebalanceExplained.kind, TargetComputed.kind)
 OPEN = "open"
+LAST_SEQ = "last_seq"
 _EXPLAINED = ("cause", "caused_by", "evidence", "critical_member", "critical_phase", "waited_us", "sentence")
 _TARGET = ("assignor", "moved", "forced_minimum", "member_count", "partition_count")
 
 
 def rebalances(events: DataFrame) -> DataFrame:
     """One row per rebalance that any of its own facts names; one whose begin is not in the log begins with them."""
+    # Kept, because the chains are needed before the rows are: to fold all facts twice is dear. As columns of its own,
+    # because Spark can't tell kept ones from those of the events they came from.
+    kept = begun_rebalances(events).localCheckpoint()
+    begun = kept.toDF(*kept.columns)
+    disturbed = disturbances(events, begun.select(*KEY, CHAIN))
+    told = begun.join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
+    return conform(REBALANCES, told.transform(_counted))
+
+
+def begun_rebalances(events: DataFrame) -> DataFrame:
+    """What the own facts of each rebalance say, and which one is the first of its chain.
+
+    `seq` is where it began, `last_seq` where the last of its own facts stands.
+    """
     facts = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != ""))
     folded = (
         facts.withColumn("at", moment())
@@ -37,6 +52,7 @@ def rebalances(events: DataFrame) -> DataFrame:
         .agg(
             f.max(RUN).alias(RUN),
             f.min(SEQ).alias(SEQ),
+            f.max(SEQ).alias(LAST_SEQ),
             f.max_by("road", SEQ).alias("road"),
             f.max("group_epoch").alias("group_epoch"),
             f.min_by("at", SEQ).alias("begin"),
@@ -47,13 +63,7 @@ def rebalances(events: DataFrame) -> DataFrame:
         )
     )
     superseding = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)
-    # Kept, because the chains are needed before the rows are: to fold all facts twice is dear. As columns of its own,
-    # because Spark can't tell kept ones from those of the events they came from.
-    kept = superseding.withColumns(_columns()).localCheckpoint()
-    begun = kept.toDF(*kept.columns)
-    disturbed = disturbances(events, begun.select(*KEY, CHAIN))
-    told = begun.join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
-    return conform(REBALANCES, told.transform(_counted))
+    return superseding.withColumns(_columns())
 
 
 def seen_moves(events: DataFrame) -> DataFrame:

@@ -1,5 +1,7 @@
 """The table `stalls`: how long each partition stood still between two owners, and the exploded rows others share."""
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql.window import WindowSpec
@@ -15,7 +17,10 @@ PARTITION = ("group_id", "partition")
 ASSIGNED, FETCHED = PartitionsAssigned.kind, PartitionsFetched.kind
 _CODES = {TOLD: 0, RELEASED: 1, ASSIGNED: 2, FETCHED: 3}
 """Kinds as the sorted rows have them, in `what`."""
+_LAST_SEQS = ("told_seq", "released_seq", "assigned_seq", "fetched_seq")
+"""The columns of a row that say where the last of each kind stands before it."""
 _NEVER = -1
+WHOLE = (Window.unboundedPreceding, Window.unboundedFollowing)
 _BEGIN = {
     "start_seq": "begin_seq",
     "start_wall_us": "begin_wall_us",
@@ -43,11 +48,44 @@ def stalls(events: DataFrame) -> DataFrame:
     fetches at most one row begins a stall; without the rows that neither begin one nor fetch it is the one before.
     """
     order = Window.partitionBy(*SORT_KEY).orderBy(SEQ)
-    known = _slim_rows(events).withColumns(_known(order.rowsBetween(Window.unboundedPreceding, -1)))
-    is_kept = _is(FETCHED) | f.col("begin_seq").isNotNull()
-    begun = known.withColumn("begin_seq", _begin_seq()).where(is_kept).withColumns(_begin())
+    named = {name: f.when(_is(FETCHED), f.col(name)) for name in PARTITION}
+    begun = _known_rows(_slim_rows(events).withColumns(named)).where(_is_kept()).withColumns(_begin())
     followed = begun.withColumns({name: f.lag(source).over(order) for name, source in _BEGIN.items()})
     return conform(STALLS, followed.where(_is(FETCHED) & _ends()).withColumns(_columns()))
+
+
+def last_held(events: DataFrame) -> DataFrame:
+    """Of each partition the rows that tell what comes of later events, at most ten of all that there were.
+
+    They are the last of each kind; the last that begins a stall or fetches, with those that were the last of each kind
+    before it; and the last that began none because its owner had been told (behind it, none begins before a fetch).
+    """
+    known = _known_rows(_slim_rows(events))
+    all_of_it = Window.partitionBy(*SORT_KEY).orderBy(SEQ).rowsBetween(*WHOLE)
+    lasts = [f.max(f.when(_is(kind), f.col(SEQ))).over(all_of_it) for kind in _CODES]
+    kept = f.struct(SEQ, *_LAST_SEQS)
+    last_kept = f.max_by(kept, f.when(_is_kept(), f.col(SEQ))).over(all_of_it)
+    passed_over = f.max(f.when(_is(RELEASED) & _is_fresh() & ~_is_kept(), f.col(SEQ))).over(all_of_it)
+    told = known.withColumns({"lasts": f.array(*lasts, passed_over), "last_kept": last_kept})
+    wanted = (*(f.col("lasts")[place] for place in range(len(_CODES) + 1)), *_fields("last_kept", SEQ, *_LAST_SEQS))
+    is_wanted = reduce(Column.__or__, [f.coalesce(f.col(SEQ) == seq, f.lit(False)) for seq in wanted])
+    kind = f.coalesce(*(f.when(_is(name), name) for name in _CODES)).alias("kind")
+    of_use = ("rebalance_id", "member_id", "protocol", "road", "event_id", "wall_us", "mono_us", "idle_us", SEQ)
+    return told.where(is_wanted).select(kind, "group_id", f.array("partition").alias("partitions"), *of_use)
+
+
+def _fields(struct: str, *names: str) -> list[Column]:
+    return [f.col(f"{struct}.{name}") for name in names]
+
+
+def _known_rows(rows: DataFrame) -> DataFrame:
+    """Rows with what came before them, and `begin_seq` where they begin a stall."""
+    before = Window.partitionBy(*SORT_KEY).orderBy(SEQ).rowsBetween(Window.unboundedPreceding, -1)
+    return rows.withColumns(_known(before)).withColumn("begin_seq", _begin_seq())
+
+
+def _is_kept() -> Column:
+    return _is(FETCHED) | f.col("begin_seq").isNotNull()
 
 
 def _slim_rows(events: DataFrame) -> DataFrame:
@@ -63,7 +101,7 @@ def _slim_rows(events: DataFrame) -> DataFrame:
     each = f.explode("partitions").alias("partition")
     is_news = kind.isin(*_CODES) & ~f.coalesce("is_again", f.lit(False))
     rows = events.where(is_news).select(*always, what.alias("what"), *of_use, *of_fetch, each)
-    return keyed(rows, *PARTITION).withColumns({name: f.when(_is(FETCHED), f.col(name)) for name in PARTITION})
+    return keyed(rows, *PARTITION)
 
 
 def _is(kind: str) -> Column:
@@ -94,11 +132,15 @@ def _known(before: WindowSpec) -> dict[str, Column]:
 
 def _begin_seq() -> Column:
     """Whether a stall may begin here: who is told may fetch until it hears, who is gone has not."""
-    is_fresh = _latest("fetched_seq") >= _latest("told_seq", "released_seq")
+    is_fresh = _is_fresh()
     is_of_told = f.coalesce(f.col("told_member") == f.col("member_id"), f.lit(False))
     was_told = is_of_told & (_latest("told_seq") > _latest("released_seq", "assigned_seq"))
     begins = (_is(TOLD) & is_fresh) | (_is(FETCHED) & was_told) | (_is(RELEASED) & is_fresh & ~was_told)
     return f.when(begins, f.col(SEQ))
+
+
+def _is_fresh() -> Column:
+    return _latest("fetched_seq") >= _latest("told_seq", "released_seq")
 
 
 def _latest(*names: str) -> Column:

@@ -26,6 +26,11 @@ NEXT, MADE = "_next", "made"
 CHECKPOINT = "_checkpoint"
 EVER = ""
 """A day before all others."""
+GREATEST = 2**63 - 1
+GROUPS_A_FILE = 500
+"""So many groups that change lie in a file of a table without days: each refresh writes the files of all that do."""
+FIRST_DAY = "0001-01-01"
+_DIGEST, _FILE, _BEGAN = "digest", "file", "began_us"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 """The name that Spark gives to the directory of rows without a date."""
 
@@ -90,11 +95,28 @@ class Store:
         files = [file for file in self.log(table).files() if file.may_hold_batches(after, through)]
         return self.read_files(table, files).where(f.col(BATCH).between(after + 1, through))
 
-    def read_spans(self, table: Table, column: str, spans: Sequence[tuple[int, int]]) -> DataFrame:
-        """At least all rows of which a column of numbers has a value within one of the spans (first, last)."""
+    def read_chunks(self, table: Table, spans: Mapping[str, Collection[tuple[int, int]]]) -> DataFrame:
+        """At least all rows of which boot and number lie within one of the spans (first, last number) of a boot."""
         return self.read_files(
-            table, [file for file in self.log(table).files() if any(file.may_lie_in(column, *span) for span in spans)]
+            table,
+            [
+                file
+                for file in self.log(table).files()
+                if any(
+                    file.may_hold("boot", [boot]) and any(file.may_lie_in("number", *span) for span in spans[boot])
+                    for boot in spans
+                )
+            ],
         )
+
+    def read_since(self, table: Table, column: str, least: int) -> DataFrame:
+        """At least all rows of which a column of numbers has this value or a greater one."""
+        files = [file for file in self.log(table).files() if file.may_lie_in(column, least, GREATEST)]
+        return self.read_files(table, files)
+
+    def read_days(self, table: Table, days: Collection[str]) -> DataFrame:
+        """The rows of these days."""
+        return self.read_files(table, [file for file in self.log(table).files() if file.day in days])
 
     def read_files(self, table: Table, files: Iterable[DataFile]) -> DataFrame:
         """What is in files of a table."""
@@ -135,15 +157,18 @@ class Store:
         *,
         done: int | None = None,
         note: str | None = None,
-    ) -> None:
-        """Let files become part of a table in the place of others; whoever reads has all of that or nothing.
+    ) -> list[str]:
+        """Let files become part of a table in the place of others; whoever reads has all of that or nothing. Gives the
+        paths of the new ones, in their order.
 
         Raise OSError if a file can't be moved.
         """
         log = self.log(table)
         # First: files by day without a log are taken for a table of a version before Delta.
         log.made()
-        log.commit([self._moved(table, one) for one in staged], removed, done=done, note=note)
+        added = [self._moved(table, one) for one in staged]
+        log.commit(added, removed, done=done, note=note)
+        return [file.path for file in added]
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows."""
@@ -182,6 +207,66 @@ class Store:
                     self.commit(table, [*fresh, *others], touched)
             elif fresh:
                 self.commit(table, fresh)
+
+    def put_groups(self, table: Table, rows: DataFrame, groups: DataFrame) -> None:
+        """Put rows of some groups (`group_id`) in the place of all that those had; it has no days."""
+        names: list[str] = [name for (name,) in groups.collect()]
+        held = [file for file in self.log(table).files() if file.may_hold(GROUP, names)]
+        others = self.read_files(table, held).join(f.broadcast(groups), GROUP, "left_anti")
+        count = max(len(held), 1 + len(names) // GROUPS_A_FILE)
+        with self._staged(table, rows.unionByName(others).repartitionByRange(count, GROUP)) as staged:
+            self.commit(table, staged, held)
+
+    def merge(
+        self, table: Table, rows: DataFrame, known: DataFrame | None, since: str = EVER, *, is_all: bool = False
+    ) -> list[str]:
+        """Put rows in the place of those of the same key, among those that are `known` (the columns of the key and
+        `date`), and add the others; give the paths of the files of what is new or otherwise.
+
+        Rows that come out the same are left where they are; those of days before `since` are, too. Where `is_all`,
+        what is known and not among the rows goes. Only files are written anew that have a row which changes.
+        """
+        with self._staged(table, rows) as made:
+            fresh = [one for one in made if _is_since(one.day, since)]
+            if known is None:
+                return self._added(table, fresh)
+            key = [*dict.fromkeys((*table.key, DATE))]
+            live = self._read_partitioned(table, fresh).where(f.col(DATE) >= (since or FIRST_DAY))
+            marked = live.withColumn(_DIGEST, f.xxhash64(*table.column_names))
+            old = known if is_all else marked.join(f.broadcast(known), [*table.key], "left_semi")
+            before = self._marked(table, old, key, since)
+            if before is None:
+                return self._added(table, fresh)
+            same = f.broadcast(before.join(marked, [*key, _DIGEST], "left_semi").localCheckpoint())
+            with self._staged(table, marked.join(same, [*key, _DIGEST], "left_anti").drop(_DIGEST)) as changed:
+                return self._exchanged(table, changed, before.join(same, [*key, _DIGEST], "left_anti"), key)
+
+    def _added(self, table: Table, fresh: Sequence[Staged]) -> list[str]:
+        return self.commit(table, fresh) if fresh else []
+
+    def _marked(self, table: Table, old: DataFrame, key: list[str], since: str) -> DataFrame | None:
+        """The key of each of these rows that the table has, its digest, and the file that it is in."""
+        timed = f.col(_BEGAN) if _BEGAN in table.column_names else f.lit(0).alias(_BEGAN)
+        known = old.select(*key, *(() if _BEGAN in key else (timed,))).localCheckpoint()
+        ends = known.groupBy(DATE).agg(f.min(_BEGAN), f.max(_BEGAN)).collect()
+        spans = {str(day): (first, last) for day, first, last in ends if _is_since(str(day), since)}
+        files = [file for file in self.log(table).files() if file.day in spans]
+        held = [file for file in files if file.may_lie_in(_BEGAN, *spans[str(file.day)])]
+        if not held:
+            return None
+        read = self.read_files(table, held).withColumn(_FILE, f.col("_metadata.file_path"))
+        found = read.join(f.broadcast(known.select(*key)), key, "left_semi")
+        return found.select(*key, f.xxhash64(*table.column_names).alias(_DIGEST), _FILE).localCheckpoint()
+
+    def _exchanged(self, table: Table, changed: Sequence[Staged], gone: DataFrame, key: list[str]) -> list[str]:
+        """Write anew the files that have one of the rows that go, without those, and let others come in."""
+        names = {"/".join(str(path).split("/")[-2:]) for (path,) in gone.select(_FILE).distinct().collect()}
+        touched = [file for file in self.log(table).files() if file.path in names]
+        if not touched:
+            return self._added(table, changed)
+        rest = self.read_files(table, touched).join(f.broadcast(gone.select(*key)), key, "left_anti")
+        with self._staged(table, rest) as others:
+            return self.commit(table, [*changed, *others], touched)[: len(changed)]
 
     def has_stream(self) -> bool:
         """Whether a stream writes here."""

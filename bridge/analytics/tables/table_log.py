@@ -25,7 +25,7 @@ DELTA_TYPES: Mapping[ColumnType, PrimitiveType | ArrayType] = {
     ColumnType.DATE: PrimitiveType("date"),
 }
 GROUP = "group_id"
-STATISTICS = (GROUP, BATCH, "number")
+STATISTICS = (GROUP, BATCH, "boot", "number", "began_us", "ended_us")
 """Columns of which the log knows the least and the greatest value of each file: by them files are passed over."""
 INTAKE = "epochbridge-intake"
 """The application whose transactions are numbered by the micro-batches of a stream."""
@@ -33,6 +33,8 @@ NOTE, NOTED_BATCH = "epochbridge", "epochbridge-batch"
 """What a batch has to say, and which one: what gathers files says it again, and may come after a later batch."""
 NOTES_AT_MOST = 32
 """So many of the last commits are looked at for a note."""
+CHECKPOINT_COMMITS = "100"
+"""After so many commits Delta writes down all files of a table, so that nobody has to read the log from its begin."""
 NOTHING_YET = -1
 ATTEMPTS = 5
 """So often a commit is tried again that came at the same time as another one."""
@@ -124,6 +126,18 @@ class TableLog:
             optimize.compact(chosen, size_bytes, commit_properties=properties)
         self._delta.update_incremental()
 
+    def restore(self, version: int) -> bool:
+        """Let the table be as it was at a version, if it is another one by now; whether it is there at all.
+
+        Raise DeltaError if files of that version are gone.
+        """
+        if self._delta is None or self._delta.version() < version:
+            return False
+        if self._delta.version() > version:
+            self._delta.restore(version)
+            self._delta.update_incremental()
+        return True
+
     def vacuum(self, spared_hours: int, versions: Iterable[int]) -> int:
         """Remove files that are no part of the table, nor were in the last hours or at these versions; how many."""
         assert self._delta is not None
@@ -132,6 +146,23 @@ class TableLog:
         )
         self._delta.update_incremental()
         return len(removed)
+
+    def forget(self, hours: int) -> None:
+        """Let versions go that the table was at before so many hours, and the files of the log that only those need.
+
+        Delta keeps what it was at that time, and the checkpoint before it. Also says so to other writers.
+        """
+        assert self._delta is not None
+        wanted = {
+            "delta.logRetentionDuration": f"interval {hours} hours",
+            "delta.checkpointInterval": CHECKPOINT_COMMITS,
+        }
+        if wanted.items() - self._delta.metadata().configuration.items():
+            self._delta.alter.set_table_properties(
+                wanted, commit_properties=CommitProperties(custom_metadata=self._noted())
+            )
+            self._delta.update_incremental()
+        self._delta.cleanup_metadata()
 
     def commit(
         self,

@@ -10,12 +10,14 @@ from itertools import groupby
 
 from deltalake.exceptions import CommitFailedError
 
-from bridge.analytics.tables.definitions import DERIVED, EVENTS, ON_DEMAND, TABLES, Table
+from bridge.analytics.tables.definitions import CARRIED, DERIVED, EVENTS, ON_DEMAND, REFRESHED, TABLES, Table
 from bridge.analytics.tables.snapshot import VERSIONS, read_snapshot, versions_of, write_snapshot
 from bridge.analytics.tables.table_log import DataFile, TableLog
 
 SPARED_HOURS = 168
 """So long files remain readable that have left a table: reports that run, and Delta's time travel."""
+LOG_HOURS_MIN = 48
+"""So long versions stay known, whatever is spared: the snapshot names some that batches have left behind."""
 FILE_BYTES = 128 * 2**20
 """What a file of many is to be; one of less than half of it is small."""
 ORDERED_BYTES = 256 * 2**20
@@ -24,7 +26,7 @@ SMALL_FILES_MIN = 8
 """So many small files of a day are made few; of a day that is over two are enough."""
 SINCE = "since"
 """Under this name the snapshot has the first day whose derived rows still change: days before it lack events by now."""
-TENDED = (*TABLES.values(), *ON_DEMAND)
+TENDED = (*TABLES.values(), *ON_DEMAND, CARRIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +80,10 @@ def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
     if is_crossed:
         return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=0, is_crossed=True)
     pinned = versions_of(read_snapshot(root)).get(table.name)
+    if is_pinned or table not in REFRESHED:  # Else a refresh died, and the next one goes back to an old version.
+        log.forget(max(wanted.spared_hours, LOG_HOURS_MIN))
     removed = log.vacuum(wanted.spared_hours, [] if pinned is None else [pinned])
-    _pin(root, log, table, is_pinned)  # Vacuum writes two lines of its own into the log.
+    _pin(root, log, table, is_pinned)  # Both write lines of their own into the log.
     return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=removed)
 
 

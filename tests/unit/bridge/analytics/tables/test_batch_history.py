@@ -32,11 +32,25 @@ def test_later_batches_name_their_groups_and_runs(store: Store) -> None:
     history.advance(1)
     brought(store, 2, ("h", "b2", 1, 200), ("i", "b2", 2, 201))
     brought(store, 3, ("k", "b2", 3, 202))
-    touched = Extent(groups=frozenset("hi"), first_batch=0, chunks=frozenset({("b2", 0)}), order=("b1", "b2"))
+    chunks, order = frozenset({("b2", 0)}), ("b1", "b2")
+    touched = Extent(after=1, groups={"h": 0, "i": 2}, late=frozenset(), chunks=chunks, order=order)
     assert history.advance(2) == touched
     brought(store, 3, ("i", "b2", 4, 203))
-    touched = Extent(groups=frozenset("ki"), first_batch=2, chunks=frozenset({("b2", 0)}), order=("b1", "b2"))
+    touched = Extent(after=2, groups={"k": 3, "i": 2}, late=frozenset(), chunks=chunks, order=order)
     assert history.advance(3) == touched
+    assert history.ends == {"g": ("b1", 1), "h": ("b2", 1), "i": ("b2", 4), "k": ("b2", 3)}
+
+
+def test_group_is_late_that_has_an_event_before_one_that_was_known(store: Store) -> None:
+    """Of the same run by its number, of another one by which began first; its own last event stays the last."""
+    brought(store, 0, ("g", "b1", 5, 100), ("h", "b1", 6, 101), ("i", "b2", 1, 200), ("k", "b1", 7, 102))
+    history = History(store)
+    history.advance(0)
+    brought(store, 1, ("g", "b1", 4, 99), ("h", "b1", 8, 103), ("i", "b1", 9, 104), ("k", "b2", 2, 201))
+    extent = history.advance(1)
+    assert extent is not None
+    assert extent.late == {"g", "i"}
+    assert history.ends == {"g": ("b1", 5), "h": ("b1", 8), "i": ("b2", 1), "k": ("b2", 2)}
 
 
 def test_nothing_new_changes_nothing(store: Store) -> None:
@@ -44,7 +58,8 @@ def test_nothing_new_changes_nothing(store: Store) -> None:
     brought(store, 0, ("g", "b1", 1, 100))
     history = History(store)
     history.advance(0)
-    assert history.advance(1) == Extent(groups=frozenset(), first_batch=1, chunks=frozenset(), order=("b1",))
+    nothing = Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=("b1",))
+    assert history.advance(1) == nothing
 
 
 def test_run_that_turns_out_to_be_older_than_another_makes_everything_anew(store: Store) -> None:
@@ -57,10 +72,13 @@ def test_run_that_turns_out_to_be_older_than_another_makes_everything_anew(store
     assert history.order() == ("b2", "b1")
 
 
-def test_too_many_groups_make_everything_anew(store: Store) -> None:
-    """One more than the most."""
-    brought(store, 0, ("g", "b1", 1, 100))
+def test_too_many_late_groups_make_everything_anew(store: Store) -> None:
+    """One more than the most; as many that are on time don't."""
+    names = [f"g{n}" for n in range(GROUPS_MAX + 1)]
+    brought(store, 0, *[(name, "b1", 10_000 + n, 100) for n, name in enumerate(names)])
     history = History(store)
     history.advance(0)
-    brought(store, 1, *[(f"g{n}", "b1", n + 2, 101) for n in range(GROUPS_MAX + 1)])
-    assert history.advance(1) is None
+    brought(store, 1, *[(name, "b1", 20_000 + n, 101) for n, name in enumerate(names)])
+    assert history.advance(1) is not None
+    brought(store, 2, *[(name, "b1", n + 1, 101) for n, name in enumerate(names)])
+    assert history.advance(2) is None

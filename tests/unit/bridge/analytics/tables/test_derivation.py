@@ -11,19 +11,14 @@ from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables import derivation, positions
 from bridge.analytics.tables.batch_history import History
-from bridge.analytics.tables.definitions import DERIVED, EVENTS, PHASES, REJECTED
-from bridge.analytics.tables.derivation import FROM_EVENTS, FROM_TABLES, Derivation
+from bridge.analytics.tables.definitions import EVENTS, PHASES, REJECTED
+from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.terms import Phase, Protocol
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, lines_of, stamped, text_of
 
 BEGIN, END = MemberWords("g", "r", 1, Protocol.CLASSIC, "anna").phase(Phase.JOINING)
-
-
-def test_every_derived_table_has_its_step() -> None:
-    """None is forgotten."""
-    assert {*FROM_EVENTS, *FROM_TABLES} == {table.name for table in DERIVED}
 
 
 def test_tables_are_made_from_complete_batches_only(store: Store) -> None:

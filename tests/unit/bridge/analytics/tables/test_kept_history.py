@@ -1,23 +1,28 @@
 """What a stream keeps of its batches for its next process."""
 
+import shutil
+
 import pytest
 
 from bridge.analytics.tables import kept_history
 from bridge.analytics.tables.batch_history import History
-from bridge.analytics.tables.definitions import DERIVED, FLAPS
+from bridge.analytics.tables.definitions import DATE, FLAPS, REFRESHED
 from bridge.analytics.tables.kept_history import keep, kept
-from bridge.analytics.tables.publishing import publish
+from bridge.analytics.tables.publishing import publish, published
+from bridge.analytics.tables.snapshot import versions_of
 from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.table_log import DataFile
 
 FIRST_BATCHES, BEGAN = {"g": 0, "h": 3}, {"b1": (1, 100), "b2": (7, 2**53 + 1)}
+ENDS = {"g": ("b1", 5), "h": ("b2", 2**53 + 1)}
 
 
 @pytest.fixture(name="history")
 def _history(store: Store) -> History:
     """One that was kept, of tables."""
-    for table in DERIVED:
+    for table in REFRESHED:
         store.commit(table, [])
-    history = History(store, 4, FIRST_BATCHES, BEGAN)
+    history = History(store, 4, FIRST_BATCHES, BEGAN, ENDS)
     keep(store, history)
     return history
 
@@ -25,17 +30,34 @@ def _history(store: Store) -> History:
 def test_history_is_the_same_after_a_restart(store: Store, history: History) -> None:
     """Also when it is kept again."""
     assert kept(store) == history
-    keep(store, History(store, 5, FIRST_BATCHES, BEGAN))
+    keep(store, History(store, 5, FIRST_BATCHES, BEGAN, ENDS))
     assert kept(store).last_batch == 5
 
 
 def test_history_of_other_tables_is_not_known(store: Store, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever died while tables were changed leaves some that are newer than others; other code makes other rows."""
+    """Other code makes other rows."""
     monkeypatch.setattr(kept_history, "made_by", lambda: "another")
     assert kept(store) == History(store) != history
     monkeypatch.undo()
     assert kept(store) == history
-    store.commit(FLAPS, [])
+
+
+def test_tables_that_a_refresh_changed_that_died_are_put_back(store: Store, history: History) -> None:
+    """What they were made of is known, and is not read again; what is published afterwards is what there is."""
+    path = f"{DATE}=2025-11-21/a"
+    store.log(FLAPS).commit([DataFile(path=path, size_bytes=1, day="2025-11-21")])
+    assert kept(store) == history
+    assert store.log(FLAPS).files() == []
+    assert versions_of(published(store))[FLAPS.name] == store.log(FLAPS).version
+    version = store.log(FLAPS).version
+    assert kept(store) == history
+    assert store.log(FLAPS).version == version
+
+
+def test_history_of_a_table_that_is_gone_is_not_known(store: Store, history: History) -> None:
+    """Somebody removed it, or made it anew."""
+    assert kept(store) == history
+    shutil.rmtree(store.path(FLAPS.name))
     assert kept(store) == History(store)
 
 

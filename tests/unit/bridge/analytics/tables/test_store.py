@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import EVENTS, FLAPS
+from bridge.analytics.tables.definitions import CARRIED, EVENTS, FLAPS, STORMS
 from bridge.analytics.tables.file_system import FileSystem
 from bridge.analytics.tables.store import CHECKPOINT, Store, changed_days, plain
 
@@ -176,3 +176,63 @@ def test_move_that_is_refused_is_an_error(store: Store, monkeypatch: pytest.Monk
     monkeypatch.setattr(FileSystem, "_files", lambda _: Refusing())
     with pytest.raises(PermissionError, match="can't be moved there"):
         store.commit(EVENTS, [staged])
+
+
+def storms(store: Store, *rows: tuple[str, int, int, int]) -> DataFrame:
+    """Storms (group, began, rebalances, day of November)."""
+    frame = store.spark.createDataFrame(list(rows), "group_id string, began_us long, rebalances long, day int")
+    return conform(STORMS, frame.selectExpr("*", "make_date(2025, 11, day) as date").coalesce(1))
+
+
+def stormed(store: Store) -> list[tuple[str, int, int]]:
+    """What is in the table of storms."""
+    rows = store.read(STORMS).select("group_id", "began_us", "rebalances").collect()
+    return sorted((row[0], row[1], row[2]) for row in rows)
+
+
+def test_rows_take_the_place_of_those_of_their_key(store: Store) -> None:
+    """Files without such a row stay, so do rows that come out the same, and days that are no longer live."""
+    for rows in ([("g", 1, 10, 20), ("h", 1, 10, 20)], [("g", 2, 10, 21)], [("g", 3, 10, 21)]):
+        store.append(STORMS, storms(store, *rows))
+    held = {file.path for file in store.log(STORMS).files()}
+    made = storms(store, ("g", 1, 11, 20), ("g", 2, 10, 21), ("g", 4, 11, 21))
+    paths = store.merge(STORMS, made, storms(store, ("g", 1, 0, 20), ("g", 2, 0, 21)).select(*STORMS.key))
+    assert stormed(store) == [("g", 1, 11), ("g", 2, 10), ("g", 3, 10), ("g", 4, 11), ("h", 1, 10)]
+    assert len(held & {file.path for file in store.log(STORMS).files()}) == 2
+    changed = store.read_files(STORMS, [file for file in store.log(STORMS).files() if file.path in paths])
+    assert sorted(row["began_us"] for row in changed.collect()) == [1, 4]
+    store.merge(STORMS, storms(store, ("g", 1, 12, 20), ("g", 2, 12, 21)), made.select(*STORMS.key), "2025-11-21")
+    assert stormed(store) == [("g", 1, 11), ("g", 2, 12), ("g", 3, 10), ("g", 4, 11), ("h", 1, 10)]
+
+
+def test_known_rows_go_that_are_not_made_again(store: Store) -> None:
+    """If all of them are asked for; what only comes in needs no look at what is there."""
+    store.merge(STORMS, storms(store, ("g", 1, 10, 20), ("g", 2, 10, 20), ("h", 2, 10, 20)), None)
+    known = storms(store, ("g", 1, 0, 20), ("g", 2, 0, 20)).select(*STORMS.key, "date")
+    store.merge(STORMS, storms(store, ("g", 1, 10, 20)), known, is_all=True)
+    assert stormed(store) == [("g", 1, 10), ("h", 2, 10)]
+
+
+def test_groups_have_what_they_were_given_last(store: Store) -> None:
+    """Of a table without days; other groups keep theirs, in as many files as there were."""
+    store.append(CARRIED, carried_rows(store, ("g", "a"), ("h", "b")))
+    store.put_groups(CARRIED, carried_rows(store, ("g", "c")), store.spark.createDataFrame([("g",)], "group_id string"))
+    assert sorted((row["group_id"], row["event_id"]) for row in store.read(CARRIED).collect()) == [
+        ("g", "c"),
+        ("h", "b"),
+    ]
+    assert [file.day for file in store.log(CARRIED).files()] == [None]
+
+
+def carried_rows(store: Store, *rows: tuple[str, str]) -> DataFrame:
+    """What is carried of groups."""
+    return conform(CARRIED, store.spark.createDataFrame(list(rows), "group_id string, event_id string")).coalesce(1)
+
+
+def test_chunks_are_read_without_the_files_of_other_runs(store: Store) -> None:
+    """Every run counts from one."""
+    for boot, number in (("b1", 5), ("b2", 5), ("b1", 90)):
+        frame = store.spark.createDataFrame([(boot, number)], "boot string, number long")
+        store.append(EVENTS, conform(EVENTS, frame.selectExpr("*", "date '2025-11-21' as date")))
+    rows = store.read_chunks(EVENTS, {"b1": [(0, 9)]}).collect()
+    assert [(row["boot"], row["number"]) for row in rows] == [("b1", 5)]

@@ -112,8 +112,9 @@ def test_file_is_passed_over_by_its_least_and_greatest(asked: str, is_there: boo
 
 
 def test_statistics_are_of_columns_that_a_table_has() -> None:
-    """Every table has groups, those that batches bring know which."""
-    assert (statistics(EVENTS), statistics(REBALANCES)) == ([GROUP, BATCH, "number"], [GROUP])
+    """Every table has groups, those that batches bring know which, and what lasts knows when."""
+    of_events, of_rebalances = [GROUP, BATCH, "boot", "number"], [GROUP, "began_us", "ended_us"]
+    assert (statistics(EVENTS), statistics(REBALANCES)) == (of_events, of_rebalances)
     assert all(statistics(table) for table in (FLAPS, STORMS))
 
 

@@ -1,5 +1,6 @@
 """What tables need from time to time, without Spark."""
 
+import os
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -203,3 +204,51 @@ def test_table_that_a_stream_changes_meanwhile_is_left_until_the_next_time(
     ]
     monkeypatch.undo()
     assert len(TableLog(f"{tmp_path}/events", EVENTS).files()) == 1
+
+
+def log_files(root: Path, table: Table) -> list[str]:
+    """The commits in the log of a table."""
+    return sorted(file.name for file in (root / table.name / "_delta_log").glob("*.json"))
+
+
+def let_pass(root: Path, table: Table, hours: int) -> None:
+    """Make everything in the log so much older."""
+    for file in (root / table.name / "_delta_log").iterdir():
+        before_s = file.stat().st_mtime - hours * 3_600
+        os.utime(file, (before_s, before_s))
+
+
+def test_log_is_as_long_as_versions_are_spared(tmp_path: Path) -> None:
+    """However long a stream runs; what is spared can still be looked at, and a note of the last batch stays."""
+    for round_ in range(3):
+        written(tmp_path, EVENTS, str(TODAY), [f"g{round_}-{place}" for place in range(2)])
+        DeltaTable(f"{tmp_path}/events").create_checkpoint()
+        published(tmp_path)
+        tend(str(tmp_path), Upkeep(spared_hours=60), TODAY)
+        let_pass(tmp_path, EVENTS, 50)
+    tend(str(tmp_path), Upkeep(spared_hours=60), TODAY)
+    kept = log_files(tmp_path, EVENTS)
+    oldest = int(kept[0].removesuffix(".json"))
+    assert oldest > 0
+    assert len(kept) < (TableLog(f"{tmp_path}/events", EVENTS).version or 0)
+    assert 2 <= len(DeltaTable(f"{tmp_path}/events", version=oldest).file_uris()) < 6
+    assert len(DeltaTable(f"{tmp_path}/events").file_uris()) == 6
+    assert TableLog(f"{tmp_path}/events", EVENTS).note() == "n"
+    assert (
+        DeltaTable(f"{tmp_path}/events").metadata().configuration["delta.logRetentionDuration"] == "interval 60 hours"
+    )
+
+
+def test_log_keeps_what_a_refresh_that_died_goes_back_to(tmp_path: Path) -> None:
+    """However old; and two days in any case, because batches go on without the snapshot."""
+    written(tmp_path, FLAPS, "2025-11-20", "g")
+    published(tmp_path)
+    written(tmp_path, FLAPS, "2025-11-20", "hi")
+    DeltaTable(f"{tmp_path}/flaps").create_checkpoint()
+    let_pass(tmp_path, FLAPS, 500)
+    tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
+    assert len(pinned_log(str(tmp_path), FLAPS).files()) == 1
+    published(tmp_path)
+    tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
+    assert DeltaTable(f"{tmp_path}/flaps").metadata().configuration["delta.logRetentionDuration"] == "interval 48 hours"
+    assert len(TableLog(f"{tmp_path}/flaps", FLAPS).files()) == 1

@@ -1,0 +1,161 @@
+"""Brings the derived tables on by what new events change, whatever history there is.
+
+Each table is made of the new events and of what is carried for it; rows that this makes otherwise take the place of
+what there was. Groups for which that would not be all of the truth are named by `late`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from bridge.analytics.intake.reading import utc_day
+from bridge.analytics.tables.batch_history import Extent
+from bridge.analytics.tables.carrying import carried, carried_for, events_for, with_none
+from bridge.analytics.tables.daily import daily
+from bridge.analytics.tables.definitions import (
+    CARRIED,
+    CARRIED_FOR,
+    DAILY,
+    DATE,
+    DERIVED,
+    EVENTS,
+    MEMBERS,
+    PHASES,
+    REBALANCES,
+    STALLS,
+    STORMS,
+    Table,
+)
+from bridge.analytics.tables.open_rebalances import BESIDE, strays
+from bridge.analytics.tables.positions import positioned, run_places
+from bridge.analytics.tables.rebalances import KEY
+from bridge.analytics.tables.steps import FROM_EVENTS, Stage
+from bridge.analytics.tables.store import EVER, FIRST_DAY, Store
+from bridge.analytics.tables.storms import SPAN_US, storms
+
+BEGAN = "began_event"
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """Brings tables to a batch, from the one behind which an extent begins; but for days before `since`."""
+
+    store: Store
+    last_batch: int
+    extent: Extent
+    since: str = EVER
+    days: set[str] = field(default_factory=set)
+    """The days of which rows have changed so far."""
+
+    def late(self) -> frozenset[str]:
+        """The groups that have to be made of all their events: what came belongs before something else that is known,
+        or to a rebalance that is not carried any more.
+        """
+        astray = strays(self._fresh(self.extent.late), self._carried())
+        return self.extent.late | {str(group) for (group,) in astray.collect()}
+
+    def stages(self, late: frozenset[str]) -> Iterator[Stage]:
+        """The steps by the table that each one writes, for all groups but those that are late."""
+        order = run_places(self.store.spark, self.extent.order)
+        fresh = self._fresh(late)
+        named = f.broadcast(self._groups(late))
+        kept = self._carried().join(named, "group_id", "left_semi").localCheckpoint()
+        events = positioned(with_none(fresh).unionByName(kept, allowMissingColumns=True), order)
+        changed: list[str] = []
+
+        def carry() -> None:
+            self.store.put_groups(CARRIED, carried(events, order), self._groups(late))
+
+        made = {name: partial(self._make, table, events, kept, changed) for name, (table, _) in FROM_EVENTS.items()}
+        yield made | {CARRIED.name: carry}
+        self.days.update(str(day) for (day,) in fresh.select(DATE).distinct().collect())
+        if changed:
+            yield {STORMS.name: partial(self._storms, changed)}
+        yield {DAILY.name: partial(self._daily, late)}
+
+    def _fresh(self, late: frozenset[str]) -> DataFrame:
+        rows = self.store.read_batches(EVENTS, self.extent.after, self.last_batch)
+        return rows.where(f.col("group_id").isNotNull() & ~f.col("group_id").isin(sorted(late)))
+
+    def _carried(self) -> DataFrame:
+        """What is carried, without what is of days of which events are gone by now."""
+        return self.store.read(CARRIED).where(_day() >= (self.since or FIRST_DAY))
+
+    def _groups(self, late: frozenset[str]) -> DataFrame:
+        on_time = sorted((group,) for group in self.extent.groups.keys() - late)
+        return self.store.spark.createDataFrame(on_time, "group_id string")
+
+    def _make(self, table: Table, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:
+        _, make = FROM_EVENTS[table.name]
+        rows, own = make(events_for(events, table.name)), f.broadcast(carried_for(kept, table))
+        known: DataFrame | None = None
+        if table in {PHASES, MEMBERS}:
+            # What is carried is open; where it still is, its row is what it was.
+            is_as_it_was = rows["ended_us"].isNull() & f.col("was").isNotNull()
+            was = own.select(f.col("event_id").alias(BEGAN), f.lit(True).alias("was"))
+            known = own.select(*(name for name in table.key if name != BEGAN), f.col("event_id").alias(BEGAN))
+            rows = rows.join(f.broadcast(was), BEGAN, "left").where(~is_as_it_was).select(*table.column_names)
+        elif table is REBALANCES:
+            beside = kept.where(f.col(CARRIED_FOR) == BESIDE).select(*KEY).distinct()
+            rows = rows.join(f.broadcast(beside), [*KEY], "left_anti").select(*table.column_names)
+            known = own.select(*KEY).distinct()
+        elif table is STALLS:
+            ended = own.select(f.col("event_id").alias("fetched_event")).distinct()
+            rows = rows.join(f.broadcast(ended), "fetched_event", "left_anti").select(*table.column_names)
+        paths = self.store.merge(table, rows, known, self.since)
+        self._note(paths)
+        if table is REBALANCES:
+            changed.extend(paths)
+
+    def _storms(self, changed: list[str]) -> None:
+        """The storms that a rebalance which changed may be in, and all later ones."""
+        store = self.store
+        files = [file for file in store.log(REBALANCES).files() if file.path in changed]
+        firsts = store.read_files(REBALANCES, files).groupBy("group_id").agg(f.min("began_us").alias("since_us"))
+        since = firsts.localCheckpoint()
+        least = _least(since)
+        near = store.read_since(STORMS, "ended_us", least - SPAN_US).join(f.broadcast(since), "group_id")
+        begun = near.where(f.col("ended_us") >= f.col("since_us") - SPAN_US).groupBy("group_id")
+        earlier = begun.agg(f.min("began_us").alias("began_us"))
+        first = f.least("since_us", f.coalesce("began_us", "since_us")).alias("since_us")
+        whole = since.join(f.broadcast(earlier), "group_id", "left").select("group_id", first).localCheckpoint()
+        least = _least(whole)
+        each = store.read_since(REBALANCES, "began_us", least - SPAN_US).join(f.broadcast(whole), "group_id")
+        found = storms(each.where(f.col("began_us") >= f.col("since_us") - SPAN_US).drop("since_us"))
+        # A storm that was none so far begins with rebalances from before the one that makes it one.
+        is_of_it = f.col("ended_us") >= f.col("since_us")
+        made = found.join(f.broadcast(whole), "group_id").where(is_of_it).select(*STORMS.column_names)
+        old = store.read_since(STORMS, "ended_us", least).join(f.broadcast(whole), "group_id").where(is_of_it)
+        known = old.select(*STORMS.key, DATE).localCheckpoint()
+        self.days.update(str(day) for (day,) in known.select(DATE).distinct().collect())
+        self._note(store.merge(STORMS, made, known, self.since, is_all=True))
+
+    def _daily(self, late: frozenset[str]) -> None:
+        groups = f.broadcast(self._groups(late))
+        read = {
+            table.name: self.store.read_days(table, self.days).join(groups, "group_id", "left_semi")
+            for table in (EVENTS, *DERIVED)
+        }
+        past = read[EVENTS.name].where(f.col("batch") <= self.last_batch)
+        rows = daily({**read, EVENTS.name: past})
+        self.store.merge(DAILY, rows, rows_known(read[DAILY.name]), self.since)
+
+    def _note(self, paths: list[str]) -> None:
+        self.days.update(path.partition("/")[0].partition("=")[2] for path in paths)
+
+
+def _day() -> Column:
+    return utc_day(f.col("wall_us"))
+
+
+def rows_known(rows: DataFrame) -> DataFrame:
+    """The keys of rows of `daily`."""
+    return rows.select(*DAILY.key).localCheckpoint()
+
+
+def _least(rows: DataFrame) -> int:
+    found = rows.agg(f.min("since_us")).collect()[0][0]
+    return 0 if found is None else int(found)

@@ -1,0 +1,79 @@
+"""Tables that are brought on by what is new are those that are made of everything."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables import increment
+from bridge.analytics.tables.batch_history import Extent, History
+from bridge.analytics.tables.definitions import EVENTS, REBALANCES, STORMS
+from bridge.analytics.tables.derivation import Derivation
+from bridge.analytics.tables.increment import Increment
+from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.storms import storms
+from tests.support.fleet_log import MINUTE_US
+from tests.support.table_truth import contents
+from tests.support.wild_events import COLUMNS, Row, some_late, wild_batches
+
+
+def bring(store: Store, rows: Sequence[Row]) -> None:
+    """A batch of events, as an intake would leave them."""
+    store.append(EVENTS, conform(EVENTS, store.spark.createDataFrame(list(rows), COLUMNS)))
+
+
+def make(derivation: Derivation) -> None:
+    """All steps."""
+    for stage in derivation.stages():
+        for step in stage.values():
+            step()
+
+
+@pytest.mark.timeout(900)
+def test_tables_of_any_events_are_those_of_a_run(spark: SparkSession, store: Store, tmp_path: Path) -> None:
+    """Whatever follows whatever, in a dozen groups, with some that come late: every row of every table."""
+    batches = [*wild_batches(seed=7, groups=12, batches=3, events=600)]
+    some_late(batches, seed=7, count=3)
+    history = History(store)
+    late: list[float] = []
+    for batch, rows in enumerate(batches):
+        bring(store, rows)
+        extent = history.advance(batch)
+        if extent is not None:
+            late.append(len(Increment(store, batch, extent).late()) / len(extent.groups))
+        make(Derivation(store, batch, extent))
+    whole = Store(spark, str(tmp_path / "whole"))
+    bring(whole, [row for rows in batches for row in rows])
+    make(Derivation(whole, len(batches) - 1))
+    brought, made = contents(store), contents(whole)
+    assert {name: rows - made[name] for name, rows in brought.items()} == {name: Counter() for name in made}
+    assert {name: rows - brought[name] for name, rows in made.items()} == {name: Counter() for name in made}
+    assert 0 < min(late) <= max(late) < 0.9
+    assert all(made[name] for name in ("phases", "rebalances", "stalls", "members", "flaps", "storms", "daily"))
+
+
+def test_storms_go_on_begin_and_become_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a group is cut: what came before the cut is a storm, the begin of one, or none."""
+    monkeypatch.setattr(increment, "storms", partial(storms, threshold=3))
+    draw = random.Random(9)
+    told = [(f"g{place % 15}", f"r{place}", draw.randrange(40) * MINUTE_US, draw.choice("ab")) for place in range(240)]
+    columns = "group_id string, rebalance_id string, began_us long, cause string"
+    frame = store.spark.createDataFrame(told, columns).withColumn("date", f.lit(date(1970, 1, 1)))
+    rows, cut_us = conform(REBALANCES, frame), f.pmod(f.hash("group_id"), f.lit(40)) * MINUTE_US
+    before = rows.where(f.col("began_us") < cut_us)
+    store.append(REBALANCES, before)
+    store.append(STORMS, storms(before, 3))
+    known = {file.path for file in store.log(REBALANCES).files()}
+    store.append(REBALANCES, rows.where(f.col("began_us") >= cut_us))
+    extent = Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=())
+    Increment(store, 1, extent)._storms([one.path for one in store.log(REBALANCES).files() if one.path not in known])
+    found, expected = (Counter(str(row) for row in made.collect()) for made in (store.read(STORMS), storms(rows, 3)))
+    assert (found - expected, expected - found) == (Counter(), Counter())
+    assert len(expected) > 15
