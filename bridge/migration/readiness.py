@@ -230,20 +230,17 @@ def _check_assignment_data(seen: Seen) -> Iterator[Reason]:
     if strangers:
         yield Reason(
             "EB-MOVE-119",
-            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69), and it can't be"
-            f" played away while {_named(strangers)} do not come through this bridge",
+            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69), and the way by"
+            f" embedded, on which it is left behind, is shut while {_named(strangers)} do not come through this bridge",
             "lead these clients here first",
-            Weight.DISTURBS,
-            _ids(strangers),
+            members=_ids(strangers),
         )
     else:
         yield Reason(
             "EB-MOVE-120",
-            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69): a round is played"
-            " for all members first, of which no client hears",
-            "nothing is to be done",
-            Weight.NOTES,
-            _ids(carried),
+            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69)",
+            "move the group to embedded, and from there to upstream: the seats that it gets on this way carry none",
+            members=_ids(carried),
         )
 
 

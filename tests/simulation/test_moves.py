@@ -15,7 +15,7 @@ BATCH = range(40)
 TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=Road.EMBEDDED.value),))
 ONCE_BROKEN = (
     *(2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 474_389, 500_423, 470_134, 472_296, 410_646, 411_397),
-    *(730_625_944, 911_199, 911_611, 911_939, 1_215_336),
+    *(730_625_944, 911_199, 911_611, 911_939, 1_215_336, 1_215_806),
 )
 """Seeds that found a defect of the bridge when they were first told.
 
@@ -35,7 +35,8 @@ a group that the bridge had dealt was dealt anew by range as a scout left; 91119
 member after a restart that the broker had as a classic one already; 911611: a KIP-848 client that joined while the
 first member was asked for was given what that one had; 911939: requests of a member whose session nobody had heard
 were held for a third of a default, and of one that could not be asked for at all; 1215336: a canary that had been given
-back and had joined since was its broker's still when its group was adopted.
+back and had joined since was its broker's still when its group was adopted; 1215806: a move stayed unfinished in the
+journal behind which another was ordered at once, and refused.
 """
 
 

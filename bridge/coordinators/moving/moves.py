@@ -235,6 +235,8 @@ class LiveMoves:
         if isinstance(found, tuple):
             running.progress.refuse(found, "it was not begun; nothing was changed")
             self._forget(order.group_id)
+            # The end of the move before it may not have been written while this order was there.
+            self._start_writing_end(order.group_id)
         elif running.is_stopped or not is_written:
             self._parts.places.end_move(order.group_id)
             self._forget(order.group_id)

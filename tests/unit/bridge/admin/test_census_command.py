@@ -4,12 +4,17 @@ import json
 
 from click.testing import CliRunner, Result
 
-from bridge.admin.census_command import census
+from bridge.admin.census_command import census, move_lines
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import Census
 from tests.support.admin_served import admin_api, something_else
 from tests.support.admin_views import RememberingScreen
 from tests.support.surveyed import StillSurveys
+
+CARRIES_DATA = (
+    "EB-MOVE-120: user data in the assignment of 1 member (seat) makes brokers refuse a take-over (69); move the group"
+    " to embedded, and from there to upstream: the seats that it gets on this way carry none"
+)
 
 
 def run(*arguments: str, screen: RememberingScreen | None = None) -> Result:
@@ -37,7 +42,7 @@ def test_groups_are_a_table_with_what_stands_in_the_way_below() -> None:
             "SESSION MS": "45000",
             "COMMITTED": "4",
             "LAG": "17",
-            "MOVES TO": "embedded, upstream",
+            "MOVES TO": "embedded",
             "JOINS PER CHANGE": "1 -> 0",
         },
         dict.fromkeys(screen.columns, "-") | {"GROUP": "workers", "ROAD": "pass", "KIND": "unknown", "STATE": "Stable"},
@@ -49,12 +54,13 @@ def test_groups_are_a_table_with_what_stands_in_the_way_below() -> None:
     assert screen.lines == [
         f"to embedded: {reason}",
         f"to upstream: {reason}",
+        f"to upstream: {CARRIES_DATA}",
         "not seen: EB-CENSUS-005: broker 2: no answer",
     ]
 
 
 def test_one_group_has_its_members_every_reason_and_the_gains() -> None:
-    """Notes, too."""
+    """Also where it can't move."""
     screen = RememberingScreen()
     with admin_api(surveys=StillSurveys()) as address:
         assert run("orders", "--admin", address, screen=screen).exit_code == 0
@@ -62,16 +68,12 @@ def test_one_group_has_its_members_every_reason_and_the_gains() -> None:
         *("a-1", "seat", "a", "10.0.0.1", "librdkafka 2.16", "classic", "range, roundrobin", "eager", "assignment"),
         *("45000", "4", "yes"),
     ]
-    note = (
-        "  note: EB-MOVE-120: user data in the assignment of 1 member (seat) makes brokers refuse a take-over (69): a"
-        " round is played for all members first, of which no client hears; nothing is to be done"
-    )
     gain = (
         "each of 1 eager members joins 1 -> 0 times when another comes or goes, 9 -> 0 times in a whole roll to the"
         " consumer protocol; one more member stops the group's partitions for 9 -> 0.6 s in all (as measured with 10"
         " members)"
     )
-    assert screen.lines == ["to embedded: ready", "to upstream: ready", note, gain]
+    assert screen.lines == ["to embedded: ready", "to upstream: not now", f"  {CARRIES_DATA}", gain]
 
 
 def test_json_is_the_answer_of_the_api() -> None:
@@ -103,3 +105,10 @@ def test_who_can_not_answer_is_a_failure_with_a_sentence() -> None:
     told = [next(word for word in ran.output.split() if word.startswith("EB-")) for ran in (stranger, missing, wrong)]
     assert told == ["EB-ADMIN-012:", "EB-ADMIN-011:", "EB-ADMIN-013:"]
     assert {ran.exit_code for ran in (stranger, missing, wrong)} == {1}
+
+
+def test_what_stands_in_nobodys_way_is_a_note() -> None:
+    """A group that is ready may have some."""
+    note = {"code": "EB-MOVE-121", "text": "short sessions", "remedy": "lower it", "weight": "notes"}
+    group = {"moves": [{"to": "upstream", "is_ready": True, "reasons": [note]}]}
+    assert list(move_lines(group)) == ["to upstream: ready", "  note: EB-MOVE-121: short sessions; lower it"]

@@ -52,14 +52,15 @@ GOLDEN = {
                 {"to": "embedded", "is_ready": True, "reasons": []},
                 {
                     "to": "upstream",
-                    "is_ready": True,
+                    "is_ready": False,
                     "reasons": [
                         {
                             "code": "EB-MOVE-120",
                             "text": "user data in the assignment of 1 member (seat) makes brokers refuse a take-over"
-                            " (69): a round is played for all members first, of which no client hears",
-                            "remedy": "nothing is to be done",
-                            "weight": "notes",
+                            " (69)",
+                            "remedy": "move the group to embedded, and from there to upstream: the seats that it gets"
+                            " on this way carry none",
+                            "weight": "blocks",
                             "members": ["a-1"],
                         }
                     ],

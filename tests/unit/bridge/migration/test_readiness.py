@@ -91,7 +91,7 @@ def test_what_holds_on_both_roads(group: ObservedGroup, code: str, weight: Weigh
         (with_member(hidden_topics=("secret",)), {}, "EB-MOVE-116", Weight.BLOCKS),
         (with_member(is_behind_bridge=False), {"takeover": TakeOver.WHOLE_GROUP}, "EB-MOVE-117", Weight.DISTURBS),
         (with_member(is_behind_bridge=False), {}, "EB-MOVE-118", Weight.NOTES),
-        (with_member(assignment_data=UserData.STICKY), {}, "EB-MOVE-120", Weight.NOTES),
+        (with_member(assignment_data=UserData.STICKY), {}, "EB-MOVE-120", Weight.BLOCKS),
         (with_member(session_timeout_ms=6_000), {}, "EB-MOVE-121", Weight.NOTES),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_stands_in_the_way_of_upstream(
 def test_user_data_can_be_played_away_only_if_everybody_is_here() -> None:
     """A round needs all members, and a stranger's would be removed first."""
     group = with_member(is_behind_bridge=False, assignment_data=UserData.OPAQUE)
-    assert codes(group, ABLE, Road.UPSTREAM) == [("EB-MOVE-118", Weight.NOTES), ("EB-MOVE-119", Weight.DISTURBS)]
+    assert codes(group, ABLE, Road.UPSTREAM) == [("EB-MOVE-118", Weight.NOTES), ("EB-MOVE-119", Weight.BLOCKS)]
 
 
 @pytest.mark.parametrize(

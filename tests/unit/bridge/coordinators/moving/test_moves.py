@@ -1,5 +1,6 @@
 """Orders, from the first word to the verdict, over restarts, and what becomes of groups and members afterwards."""
 
+import json
 from collections.abc import Awaitable
 
 import pytest
@@ -8,6 +9,7 @@ from trio.testing import MockClock
 
 from bridge import supervision
 from bridge.coordinators.moving.adopt import AdoptMove
+from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.orders import MoveOrder, MoveStage
@@ -305,6 +307,20 @@ async def test_move_that_was_all_but_over_is_over_after_a_restart(autojump_clock
         world.answer("a", granted(GENERATION, 0))
     async with moving_world(FakeFacts(begun), journal) as world:
         assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.UPSTREAM)
+
+
+async def test_move_before_an_order_that_is_refused_is_over_in_the_journal(autojump_clock: MockClock) -> None:
+    """The order came before that end was written: a restart would go on with what is over."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        world.live.start(MoveOrder(GROUP, Road.EMBEDDED, (MemberId("a"),)))
+        await trio.sleep(0.5)
+        assert world.progress().stage is MoveStage.REFUSED
+        assert "move" not in json.loads(facts.kept[FACTS + GROUP])
 
 
 async def test_whole_group_that_was_refused_is_where_it_was(autojump_clock: MockClock) -> None:
