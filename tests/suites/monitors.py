@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
@@ -51,7 +51,7 @@ def _look(bootstrap: str, name: str, kadm: Path, reader: Path) -> Seen:
     create_topic(bootstrap, topic, PARTITIONS)
     _produce(bootstrap, topic, RECORDS)
     members = [_member(bootstrap, group, topic, number) for number in range(2)]
-    _consume(members, RECORDS)
+    _consume(members, topic, RECORDS)
     _produce(bootstrap, topic, LATER_RECORDS)
     live = _run([str(kadm), bootstrap, group])
     for member in members:
@@ -79,17 +79,32 @@ def _member(bootstrap: str, group: str, topic: str, number: int) -> Consumer:
     return member
 
 
-def _consume(members: list[Consumer], wanted: int) -> None:
-    """Let the members read all, commit it, and come to rest with partitions for each."""
-    count, give_up = 0, time.monotonic() + WAIT_S
-    while count < wanted or not all(member.assignment() for member in members):
+def _consume(members: list[Consumer], topic: str, wanted: int) -> None:
+    """Let the members read all, commit it, and come to rest with partitions for each, while it goes on at all."""
+    read, give_up, is_committed = dict[int, int](), time.monotonic() + WAIT_S, False
+    while not is_committed:
         if time.monotonic() > give_up:
-            raise TimeoutError(f"{count} of {wanted} records came to {[member.assignment() for member in members]}")
+            raise TimeoutError(f"{read} of {wanted} records came to {[member.assignment() for member in members]}")
         for member in members:
             message = member.poll(0.05)
             if message is not None and message.error() is None:
-                count += 1
-                member.commit(message=message, asynchronous=False)
+                give_up = time.monotonic() + WAIT_S
+                partition, offset = message.partition() or 0, (message.offset() or 0) + 1
+                read[partition] = max(offset, read.get(partition, 0))
+        if sum(read.values()) >= wanted and all(member.assignment() for member in members):
+            is_committed = all(_commit(member, topic, read) for member in members)
+
+
+def _commit(member: Consumer, topic: str, read: Mapping[int, int]) -> bool:
+    """Commit what a member has, at once: each commit of a single record took its time on a busy machine. False in a
+    rebalance.
+    """
+    own = [one.partition for one in member.assignment() if one.partition in read]
+    try:
+        member.commit(offsets=[TopicPartition(topic, one, read[one]) for one in own], asynchronous=False)
+    except KafkaException:
+        return False
+    return True
 
 
 def _produce(bootstrap: str, topic: str, count: int) -> None:
