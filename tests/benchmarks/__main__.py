@@ -36,6 +36,7 @@ from tests.benchmarks.processes import BenchmarkError
 from tests.benchmarks.proxied_joins import measure_proxied_joins
 from tests.benchmarks.relay import measure_relay
 from tests.benchmarks.restarts import measure_restarts
+from tests.benchmarks.rights import measure_rights
 from tests.benchmarks.small_frames import measure_small_frames
 from tests.benchmarks.startup import measure_startup
 from tests.benchmarks.table_sizes import (
@@ -63,6 +64,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "table-cluster": measure_table_cluster,
     "event-memory": measure_event_memory,
     "tls-relay": measure_tls_relay,
+    "rights": measure_rights,
     "what-if": measure_whatif,
     "what-if-play": measure_play,
 }

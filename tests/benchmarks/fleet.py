@@ -23,18 +23,23 @@ class FleetError(Exception):
 class Line:
     """One member's connection, with what it has received of its next answer."""
 
-    def __init__(self, address: tuple[str, int], client: ClassicClient) -> None:
+    def __init__(self, address: tuple[str, int], client: ClassicClient, login: Sequence[bytes] = ()) -> None:
         self.client = client
         self._address = address
+        self._login = login
         self.beaten_s: float | None = None
         """When it sent the heartbeat that is on its way."""
         self.connect()
 
     def connect(self) -> None:
-        """Open the connection, with nothing received on it."""
+        """Open the connection, logged in where the fleet logs in, with nothing received on it."""
         self.socket = socket.create_connection(self._address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = b""
+        for request in self._login:
+            self.socket.sendall(request)
+            while not self.receive():
+                pass
 
     def receive(self) -> list[bytes]:
         """Whole answers that have come, each with its length prefix. Raises FleetError at the end of the connection."""
@@ -53,15 +58,16 @@ class Line:
 
 
 class Fleet:
-    """Members that join and heartbeat, until a condition holds."""
+    """Members that join and heartbeat, until a condition holds; `login` is what each connection sends first."""
 
-    def __init__(self, address: tuple[str, int], *, interval_s: float) -> None:
+    def __init__(self, address: tuple[str, int], *, interval_s: float, login: Sequence[bytes] = ()) -> None:
         self.lines: list[Line] = []
         self.answered = 0
         """How many heartbeats found all well since the start, or since `disconnect`."""
         self.slowest_s = 0.0
         """The longest time that one of them took; who wants it of a part of a run sets it back."""
         self._address = address
+        self._login = login
         self._interval_s = interval_s
         self._epoll = select.epoll()
         self._by_fd: dict[int, Line] = {}
@@ -81,7 +87,7 @@ class Fleet:
         """Connect members that say nothing yet."""
         added: list[Line] = []
         for client in clients:
-            line = Line(self._address, client)
+            line = Line(self._address, client, self._login)
             self.lines.append(line)
             self._by_fd[line.socket.fileno()] = line
             self._epoll.register(line.socket.fileno(), select.EPOLLIN)

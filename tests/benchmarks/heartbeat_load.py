@@ -1,7 +1,7 @@
 """The heartbeat load as a program of its own: it joins members, then beats as its standard input says.
 
 It must not know what it is measured against; arguments: HOST:PORT, members, topic, group ("" beats without joining),
-`classic` or `native`.
+`classic` or `native`, and where they log in (PLAIN) name and password.
 Commands, one a line: `fast SECONDS`, `steady INTERVAL_S SECONDS`; each is answered with one line of JSON.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import asdict
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
+from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, handshake_request, plain_token
 from tests.benchmarks.beats import CLASSIC_ANSWER_BYTES, Beating, Beats
 from tests.benchmarks.classic_client import HEARTBEAT_VERSION, ClassicClient
 from tests.benchmarks.fleet import Fleet
@@ -27,9 +28,9 @@ STRANGER = Heartbeat(GroupId("beats"), 1, MemberId("A" * 22), None)
 
 def main(arguments: Sequence[str]) -> None:
     """Connect, join, say `ready`, obey."""
-    address, members, topic, group, protocol = arguments
+    address, members, topic, group, protocol, *login = arguments
     host, _, port = address.rpartition(":")
-    fleet = Fleet((host, int(port)), interval_s=INTERVAL_S)
+    fleet = Fleet((host, int(port)), interval_s=INTERVAL_S, login=_login(login))
     names = [f"member-{number:05}" for number in range(int(members))]
     clients = [
         NativeClient(group, topic, name)
@@ -48,6 +49,14 @@ def main(arguments: Sequence[str]) -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         print(json.dumps(asdict(_obey(beats, line.split()))), flush=True)
+
+
+def _login(words: Sequence[str]) -> tuple[bytes, ...]:
+    if not words:
+        return ()
+    name, password = words
+    token = plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password))
+    return handshake_request(Mechanism.PLAIN, "bench"), authenticate_request(token, "bench")
 
 
 def _obey(beats: Beats, words: Sequence[str]) -> Beating:

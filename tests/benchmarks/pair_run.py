@@ -27,6 +27,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "what-if-play": ("whatif", "measure_play"),
     "event-memory": ("event_memory", "measure_event_memory"),
     "tls-relay": ("tls_relay", "measure_tls_relay"),
+    "rights": ("rights", "measure_rights"),
     "startup": ("startup", "measure_startup"),
     "idle": ("idle", "measure_idle"),
     "relay": ("relay", "measure_relay"),
@@ -72,6 +73,7 @@ SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "idle": {"CONNECTIONS": 1_000, "QUIET_S": 0.3},
     "relay": {"ROUNDS": 1, "MEGABYTES": 300},
     "tls-relay": {"ROUNDS": 1, "MEGABYTES": 60},
+    "rights": {"ROUNDS": 1, "MEMBERS": 60},
     "small-frames": {"ROUNDS": 1},
     "heartbeats": {"ROUNDS": 1, "MEMBERS": 500, "FAST": "fast 2", "STEADY": "steady 1 3"},
     "events": {

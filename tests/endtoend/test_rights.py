@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bridge.wire.apis import ApiKey
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
-from tests.support.rights import OF_CONSUMER_PROTOCOL, REQUESTS, TRANSACTION, Line, answered
+from tests.support.rights import REQUESTS, SINCE_KAFKA_4, TRANSACTION, Line, answered
 from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, authorizing_kafka, login_of
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicName
@@ -30,6 +30,7 @@ LIVE, ABSENT = "live", "absent"
 MODERN = "modern"
 """A group of KIP-848 members."""
 _ALL, _READ, _DESCRIBE, _DELETE = (getattr(AclOperation, name) for name in ("ALL", "READ", "DESCRIBE", "DELETE"))
+_SHOW_CONFIGS, _ALTER_CONFIGS = (getattr(AclOperation, f"{word}_CONFIGS") for word in ("DESCRIBE", "ALTER"))
 _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 Grants = tuple[tuple[AclOperation, AclPermissionType], ...]
 ON_GROUPS: dict[str, Grants] = {
@@ -41,6 +42,9 @@ ON_GROUPS: dict[str, Grants] = {
     "all-but-read": ((_ALL, _ALLOW), (_READ, _DENY)),
     "all-but-describe": ((_ALL, _ALLOW), (_DESCRIBE, _DENY)),
     "all-but-delete": ((_ALL, _ALLOW), (_DELETE, _DENY)),
+    "shows-configs": ((_SHOW_CONFIGS, _ALLOW),),
+    "alters-configs": ((_ALTER_CONFIGS, _ALLOW),),
+    "all-but-configs": ((_ALL, _ALLOW), (_SHOW_CONFIGS, _DENY), (_ALTER_CONFIGS, _DENY)),
     "no-topic": ((_ALL, _ALLOW),),
     "describes-topic": ((_ALL, _ALLOW),),
     "no-transaction": ((_ALL, _ALLOW),),
@@ -148,8 +152,8 @@ def cells(world: World, kind: str, members: list[Consumer]) -> dict[tuple[str, s
         for member in members:
             member.poll(0)
         for api_key in REQUESTS:
-            if api_key in OF_CONSUMER_PROTOCOL and world.version == "3.9.1":
-                # The broker has them turned off, and says so before it judges anything.
+            if api_key in SINCE_KAFKA_4 and world.version == "3.9.1":
+                # The broker has it turned off or knows it of no group, and says so before it judges anything.
                 continue
             name = f"{kind}-{user}-{api_key}" if kind == ABSENT else kind
             at_broker, at_bridge = (

@@ -5,16 +5,37 @@ It must not know how either is started.
 
 import re
 import socket
+import time
 from collections.abc import Callable, Mapping
 
-from bridge.wire.apis import ApiKey
+from bridge.wire.apis import CONFIG_APIS, ApiKey
 from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
 from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, handshake_request, plain_token
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups, ListGroupsReply
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, Protocol, SyncGroup
+from translators.dialects.classic import (
+    Heartbeat,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeavingMember,
+    Protocol,
+    SyncGroup,
+)
+from translators.dialects.configs import (
+    GROUP,
+    Alteration,
+    AlterConfigs,
+    AskedResource,
+    DescribeConfigs,
+    IncrementalAlterConfigs,
+    ListConfigResources,
+    Resource,
+    ResourceAlterations,
+)
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
 from translators.dialects.offsets import (
     GroupOffsets,
@@ -29,9 +50,15 @@ from translators.dialects.offsets import (
 
 ANSWER_TIMEOUT_S = 120.0
 OF_RIGHTS = frozenset(
-    {"TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}
+    {
+        "TOPIC_AUTHORIZATION_FAILED",
+        "GROUP_AUTHORIZATION_FAILED",
+        "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+        "CLUSTER_AUTHORIZATION_FAILED",
+    }
 )
 """Codes that say that somebody may not do something."""
+COME_AGAIN = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS})
 STRANGER = MemberId("nobody-that-is-there")
 TRANSACTION = "rights-transaction"
 
@@ -119,6 +146,13 @@ def _offsets(topic: TopicName) -> tuple[TopicOffsets, ...]:
     return (TopicOffsets(name=topic, partitions=(0,)),)
 
 
+A_SETTING = "consumer.heartbeat.interval.ms"
+
+
+def _altered(group: GroupId) -> tuple[ResourceAlterations, ...]:
+    return (ResourceAlterations(Resource(GROUP, group), (Alteration(A_SETTING, "6000"),)),)
+
+
 REQUESTS: Mapping[ApiKey, tuple[int, Make]] = {
     ApiKey.JOIN_GROUP: (5, _join),
     ApiKey.SYNC_GROUP: (
@@ -145,17 +179,34 @@ REQUESTS: Mapping[ApiKey, tuple[int, Make]] = {
         0,
         lambda group, _: ConsumerGroupDescribe(group_ids=(group,), include_authorized_operations=True),
     ),
+    ApiKey.DESCRIBE_CONFIGS: (
+        4,
+        lambda group, _: DescribeConfigs(resources=(AskedResource(Resource(GROUP, group), (A_SETTING,)),)),
+    ),
+    ApiKey.ALTER_CONFIGS: (2, lambda group, _: AlterConfigs(resources=_altered(group), validate_only=True)),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (
+        1,
+        lambda group, _: IncrementalAlterConfigs(resources=_altered(group), validate_only=True),
+    ),
+    ApiKey.LIST_CONFIG_RESOURCES: (1, lambda _, __: ListConfigResources(types=(GROUP,))),
 }
 """Each API of groups, as a request that changes no group that is there."""
-OF_CONSUMER_PROTOCOL = frozenset({ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE})
+SINCE_KAFKA_4 = frozenset({ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE, *CONFIG_APIS})
+"""What Kafka 3.9 has turned off, or knows of no group."""
 
 
 def answered(line: Line, api_key: ApiKey, group: GroupId, topic: TopicName) -> tuple[str, str]:
     """What somebody is answered, as far as rights decide it: the codes of rights, with all of the answer where there
     are any; what may be done with the group; and whether it is listed. Besides, the whole answer in words.
+
+    Whoever joins and is told to come again does so: a busy broker may not say in time what somebody may do.
     """
     version, make = REQUESTS[api_key]
     reply = line.ask(api_key, version, make(group, topic))
+    until = time.monotonic() + ANSWER_TIMEOUT_S
+    while isinstance(reply, JoinGroupReply) and reply.error in COME_AGAIN and time.monotonic() < until:
+        time.sleep(0.2)
+        reply = line.ask(api_key, version, make(group, topic))
     if isinstance(reply, ListGroupsReply):
         return f"{reply.error.name} {any(one.group_id == group for one in reply.groups)}", repr(reply)
     text = repr(reply).replace(group, "GROUP")

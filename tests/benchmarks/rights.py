@@ -1,0 +1,113 @@
+"""What it costs to ask brokers about rights: heartbeats of members that log in, whose rights are asked for with each,
+and of others that were asked once.
+
+At the default of `authorization.cache.ms` one heartbeat in twenty has a question beside it; where nobody logs in one
+question a minute is for everybody in a group. It must not know how a question is put.
+"""
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from bridge.demo.kafka_properties import DEFAULT_VERSION
+from bridge.session.grants import KEEP_MS
+from tests.benchmarks.bridge_child import bridge_child
+from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
+from tests.benchmarks.processes import BenchmarkError, Child, program
+from tests.support.sasl_kafka import PASSWORDS, authorizing_kafka, login_of
+
+MEMBERS = 150
+ROUNDS = 2
+INTERVAL_S = 3.0
+STEADY = "steady 3 6"
+TOPIC = "rights"
+PATIENCE_S = 120.0
+WITH_EACH_MS = 2_000
+"""Due between two heartbeats, and still good at the second: it goes on beside its question, as by default."""
+NEVER_MS = 2_147_483_647
+SHARE_MAX = Target(bound=1.0)
+MICROS = 1e6
+PERCENT = 100.0
+
+
+@dataclass(slots=True)
+class Side:
+    """A bridge with members of one protocol, and what a heartbeat cost in every round."""
+
+    bridge: Child
+    load: Child
+    cpu_us: list[float] = field(default_factory=list)
+
+    def beat(self) -> None:
+        """Every member once per interval."""
+        before_s = self.bridge.cpu_s()
+        beating: dict[str, float] = json.loads(self.load.ask(STEADY))
+        if beating["refused"]:
+            raise BenchmarkError(f"{beating['refused']} heartbeats of settled members were refused")
+        self.cpu_us.append(MICROS * (self.bridge.cpu_s() - before_s) / beating["answered"])
+
+
+def measure_rights(directory: Path) -> list[Figure]:
+    """Both protocols, each asked and not asked, in turns."""
+    password = directory / "password"
+    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
+    own = ("upstream.sasl.mechanism=PLAIN", "upstream.sasl.username=bridge", f"upstream.sasl.password.path={password}")
+    with ExitStack() as stack:
+        broker = stack.enter_context(authorizing_kafka(directory / "kafka", {}, DEFAULT_VERSION))
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
+        admin.create_topics([NewTopic(TOPIC, num_partitions=6, replication_factor=1)])[TOPIC].result(PATIENCE_S)
+        secured, known = (broker.bootstrap, own), ["admin", PASSWORDS["admin"]]
+        return [
+            *_measure(secured, known, directory, "Heartbeat", "classic"),
+            *_measure(secured, known, directory, "ConsumerGroupHeartbeat", "native"),
+            *_measure((broker.plain, ()), [], directory, "Heartbeat", "classic"),
+        ]
+
+
+def _measure(
+    cluster: tuple[str, tuple[str, ...]], login: list[str], directory: Path, name: str, protocol: str
+) -> list[Figure]:
+    """Members of one protocol behind two bridges, in turns: nobody is silent for longer than the other's turn."""
+    broker, own = cluster
+    with ExitStack() as stack:
+        sides: list[Side] = []
+        for keep_ms in (WITH_EACH_MS, NEVER_MS):
+            # Whoever looks after grants and connections looks as often in both.
+            settings = (*own, f"authorization.cache.ms={keep_ms}", f"limits.progress.ms={WITH_EACH_MS}")
+            address, bridge = stack.enter_context(bridge_child(broker, directory, settings))
+            words = [address, str(MEMBERS), TOPIC, f"bench-{protocol}-{keep_ms}", protocol]
+            load = stack.enter_context(program("tests.benchmarks.heartbeat_load", [*words, *login], directory))
+            sides.append(Side(bridge, load))
+        for _ in range(ROUNDS):
+            for side in sides:
+                side.beat()
+    asked, plain = sides
+    if login:
+        return _figures(f"{name}s of members that log in", INTERVAL_S, asked.cpu_us, plain.cpu_us)
+    return _figures(f"{name}s where nobody logs in", WITH_EACH_MS / 1000, asked.cpu_us, plain.cpu_us)
+
+
+def _figures(name: str, pause_s: float, asked: list[float], plain: list[float]) -> list[Figure]:
+    """Asked about every `pause_s`, and so how much it is by default."""
+    more = [one - other for one, other in zip(asked, plain, strict=True)]
+    shares = [PERCENT * extra * pause_s / (KEEP_MS / 1000) / cost for extra, cost in zip(more, plain, strict=True)]
+    return [
+        Figure(
+            name=f"CPU of {name} with questions about rights, {MEMBERS} members at 3 s",
+            value=middle(asked),
+            unit="µs",
+            baseline=Baseline(name="without", value=middle(plain)),
+            note=spread(asked),
+        ),
+        Figure(
+            name=f"rights' part of the CPU of {name}, asked every {KEEP_MS // 1000} s",
+            value=middle(shares),
+            unit="%",
+            target=SHARE_MAX,
+            note=spread(shares),
+        ),
+    ]
