@@ -4,12 +4,14 @@ It must not know mechanisms: what is said is decided in `bridge.session.bridge_l
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from secrets import token_urlsafe
 from typing import Protocol
 
 import trio
 
 from bridge.net.client_login import ClientLogin
+from bridge.net.transport import PeerGone, Transport
 from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
@@ -22,6 +24,10 @@ from translators.dialects.errors import ErrorCode
 
 REFUSED_AFTER_S = 0.1
 """As connection.failed.authentication.delay.ms: who guesses passwords waits for each word."""
+HEARD_WITHIN_S = 1.0
+"""So long a refusal is left alone, or until its client hangs up: kafka-python 3.0 looks at the end only where it finds
+an answer and the end of the connection together, and tells of no error 58.
+"""
 PASSWORDS_AT_ONCE_MAX = 2
 NONCE_BYTES = 24
 _threads = trio.CapacityLimiter(PASSWORDS_AT_ONCE_MAX)
@@ -30,6 +36,8 @@ _threads = trio.CapacityLimiter(PASSWORDS_AT_ONCE_MAX)
 
 class Served(Protocol):
     """The connection whose logins these are."""
+
+    transport: Transport
 
     def flush(self) -> None:
         """Send what is ready."""
@@ -79,6 +87,8 @@ class LoginAnswers:
         self._client.flush()
         self._login.count_steps()
         if said.code is not ErrorCode.NONE:
+            with suppress(PeerGone), trio.move_on_after(HEARD_WITHIN_S):
+                await self._client.transport.wait_readable()
             self._client.close(CloseReason.LOGIN_REFUSED, said.seen)
 
 
