@@ -123,7 +123,9 @@ class KafkaGroup:
         self._topics = tuple(topics)
         self._records: list[Record] = []
         self._refs = count(1)
+        self._parks = count(1)
         self._waiting: dict[ReplyTo, Callable[[Message], None]] = {}
+        self._parked: dict[int, tuple[GroupRequest, Then]] = {}
         self.sessions: dict[MemberId, ClassicSession] = {}
         self._now_ms = 0
         self.shard = Shard(settings=settings, assignors=registry)
@@ -153,8 +155,14 @@ class KafkaGroup:
     # ------------------------------------------------------------------ time, and the end of it
 
     def load(self, now_ms: int) -> None:
-        """The coordinator is there again: sessions begin anew, as they do at Kafka's behind every load."""
+        """The coordinator is there again: sessions begin anew, as they do at Kafka's behind every load. Whoever waited
+        for others has been told by then, as Kafka does where it lets a group go.
+        """
         self.busy, self._now_ms = None, now_ms
+        self._waiting.clear()
+        parked, self._parked = self._parked, {}
+        for request, then in parked.values():
+            then(error_reply(request, ErrorCode.NOT_COORDINATOR))
         self._records += resume(self.shard, now_ms)
         for session in self.sessions.values():
             session.due_ms = now_ms + session.session_timeout_ms
@@ -177,6 +185,7 @@ class KafkaGroup:
     def die(self) -> None:
         """Killed and started again: what was parked is lost with its connections, sessions begin anew."""
         self._waiting.clear()
+        self._parked.clear()
         self.shard = Shard(settings=self._settings, assignors=registry)
         self._records = [record for record in self._records if record.durable]
         for record in self._records:
@@ -194,6 +203,7 @@ class KafkaGroup:
         if self.busy is not None:
             then(error_reply(request, self.busy))
             return
+        then = self._park(request, then)
         match request:
             case ConsumerGroupHeartbeat():
                 then(self._heartbeat(client, request))
@@ -461,6 +471,19 @@ class KafkaGroup:
 
     def _fresh_id(self) -> MemberId:
         return MemberId(f"broker-{next(self._refs)}")
+
+    def _park(self, request: GroupRequest, then: Then) -> Then:
+        """Remember who may wait for others until it is answered."""
+        if not isinstance(request, JoinGroup | SyncGroup):
+            return then
+        number = next(self._parks)
+
+        def answered(reply: GroupReply) -> None:
+            if self._parked.pop(number, None) is not None:
+                then(reply)
+
+        self._parked[number] = request, then
+        return answered
 
     def _later(self, make: Callable[[ReplyTo], Command], then: Then) -> None:
         ref = self._ref()
