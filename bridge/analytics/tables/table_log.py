@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError
@@ -36,6 +37,7 @@ NOTES_AT_MOST = 32
 CHECKPOINT_COMMITS = "100"
 """After so many commits Delta writes down all files of a table, so that nobody has to read the log from its begin."""
 NOTHING_YET = -1
+HOUR_S = 3_600
 ATTEMPTS = 5
 """So often a commit is tried again that came at the same time as another one."""
 Value = str | int
@@ -147,12 +149,15 @@ class TableLog:
         self._delta.update_incremental()
         return len(removed)
 
-    def forget(self, hours: int) -> None:
+    def forget(self, hours: int, kept: int | None) -> None:
         """Let versions go that the table was at before so many hours, and the files of the log that only those need.
 
-        Delta keeps what it was at that time, and the checkpoint before it. Also says so to other writers.
+        Delta keeps what it was at that time, and the checkpoint before it. Also says so to other writers. Nothing goes
+        where the version that somebody reads (`kept`) is an earlier one, and as old.
         """
         assert self._delta is not None
+        if kept is not None and kept < self._delta.version() and self._is_before(kept, hours):
+            return
         wanted = {
             "delta.logRetentionDuration": f"interval {hours} hours",
             "delta.checkpointInterval": CHECKPOINT_COMMITS,
@@ -163,6 +168,11 @@ class TableLog:
             )
             self._delta.update_incremental()
         self._delta.cleanup_metadata()
+
+    def _is_before(self, version: int, hours: int) -> bool:
+        """Whether a version was written so many hours ago, by the age of its line in the log, as Delta has it."""
+        line = Path(self._folder, "_delta_log", f"{version:020}.json")
+        return not line.exists() or time.time() - line.stat().st_mtime >= hours * HOUR_S
 
     def commit(
         self,

@@ -81,7 +81,7 @@ def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
         return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=0, is_crossed=True)
     pinned = versions_of(read_snapshot(root)).get(table.name)
     if is_pinned or table not in REFRESHED:  # Else a refresh died, and the next one goes back to an old version.
-        log.forget(max(wanted.spared_hours, LOG_HOURS_MIN))
+        log.forget(max(wanted.spared_hours, LOG_HOURS_MIN), pinned)
     removed = log.vacuum(wanted.spared_hours, [] if pinned is None else [pinned])
     _pin(root, log, table, is_pinned)  # Both write lines of their own into the log.
     return Tended(table=table.name, expired=expired, gathered=tuple(gathered), removed=removed)

@@ -252,3 +252,18 @@ def test_log_keeps_what_a_refresh_that_died_goes_back_to(tmp_path: Path) -> None
     tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
     assert DeltaTable(f"{tmp_path}/flaps").metadata().configuration["delta.logRetentionDuration"] == "interval 48 hours"
     assert len(TableLog(f"{tmp_path}/flaps", FLAPS).files()) == 1
+
+
+def test_log_keeps_the_version_of_the_snapshot_that_batches_have_left_behind(tmp_path: Path) -> None:
+    """A stream that died before it made tables of its last batches stays readable, however late it is started again."""
+    written(tmp_path, EVENTS, "2025-11-20", "g")
+    published(tmp_path)
+    written(tmp_path, EVENTS, "2025-11-20", "hi")
+    DeltaTable(f"{tmp_path}/events").create_checkpoint()
+    let_pass(tmp_path, EVENTS, 500)
+    for _ in range(2):
+        tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
+        assert len(pinned_log(str(tmp_path), EVENTS).files()) == 1
+    published(tmp_path)
+    tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
+    assert log_files(tmp_path, EVENTS)[0] > f"{1:020}.json"
