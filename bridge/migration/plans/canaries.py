@@ -51,6 +51,11 @@ class Trial:
         return self.finding.verdict is not Verdict.INSUFFICIENT
 
     @property
+    def is_full(self) -> bool:
+        """Whether it takes no further pairs, so that what it finds now is all that it will."""
+        return len(self.scored.scores) >= PAIRS_MAX
+
+    @property
     def has_failed(self) -> bool:
         """Whether who was moved certainly waits longer."""
         return self.finding.verdict is Verdict.FAIL
@@ -89,20 +94,20 @@ def observe(trial: Trial, units: Sequence[Unit], rules: Rules) -> Trial:
         control_count=trial.control_count + sum(bool(unit.control) for unit in units),
         treatment_count=trial.treatment_count + sum(bool(unit.treatment) for unit in units),
     )
-    room = PAIRS_MAX - len(trial.scored.scores)
-    if not pairs or room <= 0:
+    if not pairs or trial.is_full:
         return seen
-    scored = score(trial.scored, pairs[:room])
-    return replace(seen, scored=scored, finding=_without_apart(decide(scored.scores, rules), scored, seen))
+    before = len(trial.scored.scores)
+    scored = score(trial.scored, pairs[: PAIRS_MAX - before])
+    return replace(seen, scored=scored, finding=_without_apart(decide(scored.scores, rules), before + len(pairs), seen))
 
 
-def _without_apart(finding: Finding, scored: Scored, seen: Trial) -> Finding:
+def _without_apart(finding: Finding, paired: int, seen: Trial) -> Finding:
     """No verdict where most rebalances of the rarer arm had none of the other one near them."""
     rarer = min(seen.control_count, seen.treatment_count)
-    if finding.verdict is Verdict.INSUFFICIENT or len(scored.scores) >= MATCHED_MIN * rarer:
+    if finding.verdict is Verdict.INSUFFICIENT or paired >= MATCHED_MIN * rarer:
         return finding
     doubt = (
-        f"of {rarer} rebalances of the rarer arm only {len(scored.scores)} began within an hour of one of the other: "
+        f"of {rarer} rebalances of the rarer arm only {paired} began within an hour of one of the other: "
         "what differs may be the time"
     )
     return Finding(verdict=Verdict.INSUFFICIENT, doubts=(doubt,))
@@ -125,6 +130,8 @@ def _told(trial: Trial, rules: Rules, effect: Effect | None) -> Iterator[str]:
     finding, pairs = trial.finding, len(trial.scored.scores)
     if trial.is_certain:
         yield f"{finding.verdict.value} after {finding.decided_after} of {pairs} pairs"
+    elif trial.is_full:
+        yield f"no verdict in {pairs} pairs, and it takes no more"
     else:
         yield f"not enough yet ({pairs} pairs; a verdict takes {rules.pairs_min} at least)"
     yield f"{trial.treatment_count} rebalances with members that were moved, {trial.control_count} with others"

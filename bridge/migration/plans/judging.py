@@ -70,16 +70,20 @@ def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
     return unit_of(waited, [not moved or member_id in moved for member_id, _ in waited.members])
 
 
-def waits_for_judge(progress: Progress, looked: Looked) -> bool:
-    """Whether a stage is to be watched on because the judge is not certain, and may still become so."""
+def waits_for_judge(progress: Progress) -> bool:
+    """Whether a stage is to be watched on because the judge is not certain, and may still become so.
+
+    Groups that are not heard count, too: behind a restart of the bridge nobody is heard for a while.
+    """
     judge, trial = progress.plan.conditions.judge, progress.trial
     if judge is None or judge.undecided is not Undecided.WAIT:
         return False
-    if trial is not None and trial.is_certain:
+    if trial is not None and (trial.is_certain or trial.is_full):
         return False
-    moved = [part for part in progress.parts if part.step is PartStep.MOVED and part.group_id in looked.groups]
+    moved = [part for part in progress.parts if part.step is PartStep.MOVED]
     has_share = any(part.order is not None and part.order.members for part in moved)
-    return bool(moved) and (has_share or any(True for _ in still_parts(progress, looked)))
+    has_others = any(part.step is PartStep.WAITING and part.order is None for part in progress.parts)
+    return bool(moved) and (has_share or has_others)
 
 
 def judged(progress: Progress, looked: Looked) -> Iterator[tuple[GroupId, tuple[Reading, ...]]]:

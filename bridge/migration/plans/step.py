@@ -155,12 +155,13 @@ def _promote(state: PlanState, now_ms: int) -> PlanState:
 def _after(progress: Progress, stage: int) -> Moving | Settled:
     """What comes after a stage; figures are counted afresh, with others to compare them with.
 
-    A judge that was certain begins anew: what it found concerns what was moved by then. One that was not goes on.
+    A judge that was certain begins anew: what it found concerns what was moved by then; so does one that takes no more
+    pairs. One that may yet become certain goes on.
     """
     trial = progress.trial
-    is_certain = trial is not None and trial.is_certain
+    is_over = trial is not None and (trial.is_certain or trial.is_full)
     parts = tuple(replace(part, began=None) for part in progress.parts)
-    progress = replace(progress, parts=parts, controls=(), trial=None if is_certain else trial)
+    progress = replace(progress, parts=parts, controls=(), trial=None if is_over else trial)
     return Settled(progress) if stage + 1 >= len(progress.plan.stages) else Moving(progress, stage + 1)
 
 
@@ -227,7 +228,7 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
-    if now_ms < state.until_ms or waits_for_judge(state.progress, looked):
+    if now_ms < state.until_ms or waits_for_judge(state.progress):
         return Step(state)
     group_id, readings = nearest(judged(state.progress, looked))
     told = f"stage {state.stage + 1} kept its conditions" + (f"; nearest to one came {group_id}" if group_id else "")

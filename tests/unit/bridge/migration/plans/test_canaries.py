@@ -72,6 +72,13 @@ def test_no_verdict_where_arms_are_apart() -> None:
     assert "only 41 began within an hour" in trial.finding.doubts[0]
 
 
+def test_pairs_that_are_not_taken_any_more_have_had_a_partner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more come at once than there is room for, that is no doubt."""
+    monkeypatch.setattr(canaries, "PAIRS_MAX", 40)
+    trial = observe(START, [both(number, (1.0,), (9.0,)) for number in range(100)], RULES)
+    assert (trial.has_failed, trial.finding.doubts, len(trial.scored.scores)) == (True, (), 40)
+
+
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs, and rebalances that wait for a partner."""
     monkeypatch.setattr(canaries, "PAIRS_MAX", 3)

@@ -6,6 +6,7 @@ import pytest
 
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.patterns import Pattern
+from bridge.migration.plans import canaries
 from bridge.migration.plans.conditions import Conditions, Figures, Judge, Undecided
 from bridge.migration.plans.following import RETRY_MS
 from bridge.migration.plans.step import is_over, parts_of, stage_of
@@ -339,6 +340,32 @@ def test_stage_waits_for_its_judge_if_the_plan_says_so() -> None:
     other.run(20)
     other.tell(PromoteOrdered())
     assert other.phase() is Moving
+
+
+def test_stage_waits_for_its_judge_though_nobody_is_heard() -> None:
+    """The bridge has just been started anew: its groups are there, and have not said anything yet."""
+    one = watched(replace(JUDGED, conditions=Conditions(judge=Judge(undecided=Undecided.WAIT))))
+    one.run(20)
+    heard, one.figures = one.figures, {}
+    one.look()
+    assert one.phase() is Watching
+    one.figures = heard
+    rebalance(one, 45, 500)
+    assert one.phase() is Moving
+
+
+def test_stage_waits_no_longer_for_a_judge_that_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had as many pairs as it takes, and was not certain; the next stage has one of its own."""
+    monkeypatch.setattr(canaries, "PAIRS_MAX", 50)
+    one = watched(replace(JUDGED, conditions=Conditions(judge=Judge(undecided=Undecided.WAIT))))
+    one.run(20)
+    rebalance(one, 25, 1_000)
+    assert one.phase() is Moving
+    assert (
+        "; the judge of waits: no verdict in 50 pairs, and it takes no more; "
+        in one.state.progress.verdicts[-1].sentence
+    )
+    assert one.state.progress.trial is None
 
 
 def test_judge_begins_anew_when_a_held_plan_goes_on() -> None:
