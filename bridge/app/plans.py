@@ -41,6 +41,8 @@ LOG = logging.getLogger("epochbridge.app")
 FACT = "plans"
 """Under this name the journal keeps the plans."""
 LOOK_S = 2.0
+HEARD_S = 20.0
+"""So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
 LAG_LOOK_MS = 30_000
 """How often the cluster is asked how far groups are behind, if a plan has a limit for it."""
 PLANS_MAX = 50
@@ -164,13 +166,15 @@ class DrivenPlans:
 
     async def run(self) -> None:
         """Look at the plans until cancelled."""
+        if self._going_on():
+            await trio.sleep(HEARD_S)
         while True:
             await trio.sleep(LOOK_S)
             await self.look()
 
     async def look(self) -> None:
         """Have every plan that is not over see its groups as they are now."""
-        going_on = [state for state in self._states.values() if not is_over(state)]
+        going_on = self._going_on()
         await self._look_at_lags(going_on)
         waits = self._grounds.waits()
         for state in going_on:
@@ -179,6 +183,9 @@ class DrivenPlans:
             groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
             waited = tuple(_waited(one, tracks) for one in waits if one.group_id in groups)
             self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room(), waited))
+
+    def _going_on(self) -> Sequence[PlanState]:
+        return [state for state in self._states.values() if not is_over(state)]
 
     def _others(
         self, tracks: Mapping[GroupId, GroupTrack], own: Collection[GroupId]

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from bridge.app import plans
 from bridge.app.plans import DrivenPlans, Grounds
@@ -249,6 +251,25 @@ async def test_judge_of_waits_goes_on_after_a_restart() -> None:
             bridge.rebalance(name, 3_000_000 if GroupId(name) in moved else 0)
         await bridge.look()
     assert bridge.phase() is Held
+
+
+async def test_plan_of_the_journal_goes_on_when_its_groups_were_heard(autojump_clock: MockClock) -> None:
+    """A bridge that has just been started hears nobody: its groups are not gone, and none is passed over."""
+    bridge = Bridge()
+    await bridge.begin()
+    while not (isinstance(state := bridge.plans.all()[0], Moving) and state.stage == 1):
+        await bridge.look()
+    assert len(bridge.moves.orders) == 2
+    heard, bridge.names = bridge.names, ()
+    bridge.restart()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bridge.plans.run)
+        await trio.sleep(plans.HEARD_S - 1)
+        bridge.names = heard
+        await trio.sleep(plans.LOOK_S * 20)
+        nursery.cancel_scope.cancel()
+    assert bridge.phase() is Settled
+    assert len(bridge.moves.orders) == 4
 
 
 async def test_what_changes_nothing_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
