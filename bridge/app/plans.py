@@ -43,6 +43,8 @@ FACT = "plans"
 LOOK_S = 2.0
 HEARD_S = 20.0
 """So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
+WAITS_A_LOOK = 200
+"""So many rebalances are judged at a time, and the others with later looks: the members of all groups wait for it."""
 LAG_LOOK_MS = 30_000
 """How often the cluster is asked how far groups are behind, if a plan has a limit for it."""
 PLANS_MAX = 50
@@ -65,12 +67,13 @@ NOT_FOLLOWED = "EB-PLAN-012"
 class Grounds:
     """What plans are driven by: who makes moves, what is known of groups, where plans are kept, what time it is.
 
-    `lags` asks the cluster how many records groups are behind; `waits` are the rebalances since it was called last.
+    `lags` asks the cluster how many records groups are behind; `waits` are rebalances that were not given out yet, the
+    oldest first and at most so many.
     """
 
     moves: Moves
     counts: Callable[[str], GroupCounts]
-    waits: Callable[[], Sequence[GroupWaits]]
+    waits: Callable[[int], Sequence[GroupWaits]]
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
     kept: str | None
@@ -176,12 +179,13 @@ class DrivenPlans:
         """Have every plan that is not over see its groups as they are now."""
         going_on = self._going_on()
         await self._look_at_lags(going_on)
-        waits = self._grounds.waits()
+        waits = self._grounds.waits(WAITS_A_LOOK)
         for state in going_on:
             tracks = self._grounds.tracks() or {}
             own = {part.group_id for part in state.progress.parts}
             groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
-            waited = tuple(_waited(one, tracks) for one in waits if one.group_id in groups)
+            is_judged = state.progress.plan.conditions.judge is not None
+            waited = tuple(_waited(one, tracks) for one in waits if is_judged and one.group_id in groups)
             self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room(), waited))
 
     def _going_on(self) -> Sequence[PlanState]:

@@ -463,8 +463,8 @@ class Settings(KafkaSettings):
     migration_judge_rebalances_max: int = key(
         "migration.judge.rebalances.max",
         2_000,
-        "Most rebalances of which the waits of members are kept until plans look at them, every two seconds; further "
-        "ones count for no judge of canaries.",
+        "Most rebalances of which the waits of members are kept until plans look at them, 200 every two seconds; where "
+        "there are more, the oldest count for no judge of canaries.",
         within(1, 1_000_000),
     )
 

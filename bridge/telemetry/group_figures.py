@@ -77,9 +77,9 @@ class GroupFigures:
         """What a group has come to by now."""
         return self._counts.get(group_id) or GroupCounts()
 
-    def take_waits(self) -> Sequence[GroupWaits]:
-        """The rebalances since the last call, in the order in which they were over."""
-        return [self._waits.popleft() for _ in range(len(self._waits))]
+    def take_waits(self, most: int) -> Sequence[GroupWaits]:
+        """Rebalances that nobody has taken yet, in the order in which they were over."""
+        return [self._waits.popleft() for _ in range(min(most, len(self._waits)))]
 
     def take(self, rebalance: Rebalance) -> None:
         """See `Taker.take`."""

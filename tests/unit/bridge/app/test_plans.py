@@ -71,9 +71,9 @@ class Bridge:
         """The groups that are heard."""
         return {GroupId(name): track(name) for name in self.names} if self.followed else None
 
-    def take_waits(self) -> list[GroupWaits]:
+    def take_waits(self, most: int) -> list[GroupWaits]:
         """What was not asked for yet."""
-        taken, self.waits = self.waits, []
+        taken, self.waits = self.waits[:most], self.waits[most:]
         return taken
 
     def rebalance(self, name: str, waited_us: int) -> None:
@@ -270,6 +270,23 @@ async def test_plan_of_the_journal_goes_on_when_its_groups_were_heard(autojump_c
         nursery.cancel_scope.cancel()
     assert bridge.phase() is Settled
     assert len(bridge.moves.orders) == 4
+
+
+async def test_many_rebalances_are_judged_over_several_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members of all groups wait for the judge; none of a plan that asks none."""
+    monkeypatch.setattr(plans, "WAITS_A_LOOK", 2)
+    bridge = Bridge()
+    await bridge.begin(TEXT.replace("50%", "50%, watch.ms: 600000") + "judge: waits\n")
+    await bridge.look(6)
+    for _ in range(5):
+        bridge.rebalance("pay-1", 1_000)
+    await bridge.look()
+    assert len(bridge.waits) == 3
+    await bridge.look(2)
+    (state,) = bridge.plans.all()
+    trial = state.progress.trial
+    assert trial is not None
+    assert trial.control_count + trial.treatment_count == 5
 
 
 async def test_what_changes_nothing_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

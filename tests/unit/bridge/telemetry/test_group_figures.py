@@ -91,7 +91,7 @@ def waited(waits_max: int, *rebalances: Rebalance) -> list[GroupWaits]:
     figures = GroupFigures(waits_max)
     for rebalance in rebalances:
         figures.take(rebalance)
-    return list(figures.take_waits())
+    return list(figures.take_waits(waits_max))
 
 
 def test_waits_of_members_are_kept_until_they_are_taken() -> None:
@@ -104,8 +104,9 @@ def test_waits_of_members_are_kept_until_they_are_taken() -> None:
         assert waits.waited_us.get(member.member_id, 0) == shown
     assert len(waits.waited_us) >= 1
     figures = GroupFigures(10)
-    figures.take(handover)
-    assert (len(figures.take_waits()), len(figures.take_waits())) == (1, 0)
+    for _ in range(3):
+        figures.take(handover)
+    assert [len(figures.take_waits(2)) for _ in range(3)] == [2, 1, 0]
 
 
 def test_rebalances_that_cut_one_another_short_are_one() -> None:
