@@ -16,6 +16,8 @@ from bridge.telemetry.schema.terms import Departure, News, Outcome
 
 GROUPS_MAX = 10_000
 """How many groups are counted; further ones have no figures."""
+MEMBERS_MAX = 10_000
+"""A rebalance of so many members that wait is over, though another one cut it short: a group may never come to rest."""
 LOST = frozenset(
     {
         Departure.SESSION_EXPIRED,
@@ -98,7 +100,7 @@ class GroupFigures:
             waits = _together(cut_short.waits, waits)
         elif cut_short is not None:
             self._waits.append(cut_short.waits)
-        if rebalance.outcome is Outcome.SUPERSEDED:
+        if rebalance.outcome is Outcome.SUPERSEDED and len(waits.waited_us) < MEMBERS_MAX:
             self._cut_short[rebalance.group_id] = _CutShort(rebalance.rebalance_id, waits)
         else:
             self._waits.append(waits)

@@ -122,6 +122,24 @@ def test_rebalances_that_cut_one_another_short_are_one() -> None:
     assert [one.began_wall_us for one in waited(10, cut, stranger)] == [first.began_wall_us, second.began_wall_us]
 
 
+def test_group_that_never_comes_to_rest_is_told_at_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts again and again has another id each time: what is kept of it must not grow with that."""
+    (first,) = assemble(cooperative_handover().events)
+    count = len(waited(1, first)[0].waited_us)
+    monkeypatch.setattr(group_figures, "MEMBERS_MAX", 3 * count)
+    chain = [
+        replace(
+            first,
+            rebalance_id=f"r{number}",
+            supersedes=f"r{number - 1}",
+            outcome=Outcome.SUPERSEDED,
+            members=tuple(replace(one, member_id=f"{one.member_id}-{number}") for one in first.members),
+        )
+        for number in range(7)
+    ]
+    assert [len(one.waited_us) for one in waited(10, *chain)] == [3 * count, 3 * count]
+
+
 def test_only_so_many_waits_are_kept() -> None:
     """The newest; none at all where nobody asks for some."""
     (first,) = assemble(cooperative_handover().events)
