@@ -5,7 +5,8 @@ never compared with one of today; whoever can't have both arms at once switches 
 pairs with its neighbour.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 MATCHED_MIN = 0.5
@@ -59,46 +60,67 @@ def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
     than `within_us`, each once. When a unit began decides alone, never what is in it.
     """
     counted = tuple(units)
-    pairs, _ = pair_next(Alone(), counted, within_us)
+    within = [(unit.at_us, Pair(control=unit.control, treatment=unit.treatment)) for unit in counted if _is_both(unit)]
+    controls = sorted((unit for unit in counted if unit.control and not unit.treatment), key=_began_us)
+    treatments = sorted((unit for unit in counted if unit.treatment and not unit.control), key=_began_us)
+    found = sorted((*within, *_neighbours(controls, treatments, within_us)), key=lambda entry: entry[0])
     return Pairing(
-        pairs=pairs,
+        pairs=tuple(pair for _, pair in found),
         control_units=sum(bool(unit.control) for unit in counted),
         treatment_units=sum(bool(unit.treatment) for unit in counted),
     )
 
 
-def pair_next(alone: Alone, units: Iterable[Unit], within_us: int) -> tuple[tuple[Pair, ...], Alone]:
-    """The pairs that further units make, with one another and with those that wait, and who waits then."""
-    found: list[tuple[int, Pair]] = []
-    controls, treatments = list(alone.controls), list(alone.treatments)
-    for unit in units:
-        if unit.control and unit.treatment:
-            found.append((unit.at_us, Pair(control=unit.control, treatment=unit.treatment)))
-        elif unit.control:
-            controls.append(unit)
-        elif unit.treatment:
-            treatments.append(unit)
-    neighbours, alone = _neighbours(sorted(controls, key=_began_us), sorted(treatments, key=_began_us), within_us)
-    found = sorted((*found, *neighbours), key=lambda entry: entry[0])
-    return tuple(pair for _, pair in found), alone
-
-
-def _neighbours(
-    controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int
-) -> tuple[list[tuple[int, Pair]], Alone]:
-    found: list[tuple[int, Pair]] = []
+def _neighbours(controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int) -> Iterator[tuple[int, Pair]]:
     left = right = 0
     while left < len(controls) and right < len(treatments):
         control, treatment = controls[left], treatments[right]
         if abs(control.at_us - treatment.at_us) <= within_us:
             pair = Pair(control=control.control, treatment=treatment.treatment)
-            found.append((max(control.at_us, treatment.at_us), pair))
+            yield max(control.at_us, treatment.at_us), pair
             left, right = left + 1, right + 1
         elif control.at_us < treatment.at_us:
             left += 1
         else:
             right += 1
-    return found, Alone(tuple(controls[left:]), tuple(treatments[right:]))
+
+
+def pair_next(alone: Alone, units: Iterable[Unit], within_us: int) -> tuple[tuple[Pair, ...], Alone]:
+    """The pairs that further units make, with one another and with those that wait, and who waits then, of arms that
+    are there at the same time.
+
+    Each takes whoever began nearest, or else waits itself. Were it the oldest that waits, the rarer arm would always be
+    compared with what the other one was `within_us` ago, and a load that grows be taken for harm.
+    """
+    found: list[Pair] = []
+    controls, treatments = list(alone.controls), list(alone.treatments)
+    for unit in sorted(units, key=_began_us):
+        if _is_both(unit):
+            found.append(Pair(control=unit.control, treatment=unit.treatment))
+        elif unit.control or unit.treatment:
+            own, others = (controls, treatments) if unit.control else (treatments, controls)
+            partner = _take_nearest(others, unit.at_us, within_us)
+            if partner is None:
+                insort(own, unit, key=_began_us)
+            else:
+                control, treatment = unit.control or partner.control, unit.treatment or partner.treatment
+                found.append(Pair(control=control, treatment=treatment))
+    return tuple(found), Alone(tuple(controls), tuple(treatments))
+
+
+def _take_nearest(waiting: list[Unit], at_us: int, within_us: int) -> Unit | None:
+    """Take out who began nearest to a time, None if nobody is near enough; who is too old for it waits no longer."""
+    del waiting[: bisect_left(waiting, at_us - within_us, key=_began_us)]
+    later = bisect_left(waiting, at_us, key=_began_us)
+    near = range(max(0, later - 1), min(later + 1, len(waiting)))
+    place = min(near, key=lambda one: abs(waiting[one].at_us - at_us), default=None)
+    if place is None or abs(waiting[place].at_us - at_us) > within_us:
+        return None
+    return waiting.pop(place)
+
+
+def _is_both(unit: Unit) -> bool:
+    return bool(unit.control and unit.treatment)
 
 
 def _began_us(unit: Unit) -> int:

@@ -34,6 +34,19 @@ def test_neighbours_in_time_are_paired_each_once() -> None:
     assert values(pair_up(units, 15)) == [([1.0], [2.0]), ([3.0], [4.0])]
 
 
+def test_rarer_arm_is_compared_with_its_own_time() -> None:
+    """Not with the oldest that waits: what is slower by then may be the hour."""
+    often = [control(at, float(at)) for at in range(0, 100, 5)]
+    rare = [treatment(at, float(at)) for at in (41, 62, 83)]
+    pairs, alone = pair_next(Alone(), [*often, *rare], 50)
+    assert [(pair.control, pair.treatment) for pair in pairs] == [
+        ((40.0,), (41.0,)),
+        ((60.0,), (62.0,)),
+        ((80.0,), (83.0,)),
+    ]
+    assert (alone.controls[0].at_us, alone.treatments) == (35, ())
+
+
 def test_units_too_far_apart_stay_alone() -> None:
     """The one that is too old is passed over, not held against whatever comes."""
     pairing = pair_up([control(0), control(100), treatment(104)], 5)
