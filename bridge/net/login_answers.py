@@ -11,6 +11,7 @@ from typing import Protocol
 import trio
 
 from bridge.net.client_login import ClientLogin
+from bridge.net.clock import now_ms
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.client_session import ClientSession
@@ -81,6 +82,9 @@ class LoginAnswers:
             self._login.hear(header.api_version, frame)
         if said.principal is not None:
             self._session.name(said.principal)
+            if login.lifetime_ms:
+                # Also for those who can't be told: versions of SaslAuthenticate before 1 have no place for it.
+                self._session.login.end_in(login.lifetime_ms, now_ms())
         if said.code is not ErrorCode.NONE:
             await trio.sleep(REFUSED_AFTER_S)
         self._session.outbox.fill(slot, frame)

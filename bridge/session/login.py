@@ -52,9 +52,13 @@ class Login:
         if step is Step.LAST:
             self.steps = 0
         if lifetime_ms > 0:
-            self._is_under_way = False
-            self._ends_at_ms = now_ms + lifetime_ms - min(SPARE_MAX_MS, lifetime_ms // SPARE_SHARE)
+            self.end_in(lifetime_ms, now_ms)
         return step is Step.LAST
+
+    def end_in(self, lifetime_ms: int, now_ms: int) -> None:
+        """The client is logged in for so long, whether its version of the answer has a place to say so or not."""
+        self._is_under_way = False
+        self._ends_at_ms = now_ms + lifetime_ms - min(SPARE_MAX_MS, lifetime_ms // SPARE_SHARE)
 
     def go_on(self) -> None:
         """The client sends something that is not SASL: it takes itself for logged in."""

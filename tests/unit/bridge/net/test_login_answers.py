@@ -77,19 +77,24 @@ async def front_with_users(
         nursery.cancel_scope.cancel()
 
 
-async def step(client: RawClient, token: bytes) -> tuple[ErrorCode, bytes, int]:
+async def step(client: RawClient, token: bytes, version: int = 1) -> tuple[ErrorCode, bytes, int]:
     """One request of SASL: the code, the token and the lifetime of its answer."""
-    await client.send(authenticate_request(token, "me", 1))
+    await client.send(authenticate_request(token, "me", version))
     correlation_id, rest = await client.answer()
-    answer = read_authenticate(INT32.pack(len(rest) + LENGTH_BYTES) + INT32.pack(correlation_id) + rest, 1)
+    answer = read_authenticate(INT32.pack(len(rest) + LENGTH_BYTES) + INT32.pack(correlation_id) + rest, version)
     return answer.error, answer.token, answer.lifetime_ms
 
 
-async def plain(client: RawClient, name: str, password: str) -> tuple[ErrorCode, bytes, int]:
+def token_of(name: str, password: str) -> bytes:
+    """What PLAIN says."""
+    return plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password))
+
+
+async def plain(client: RawClient, name: str, password: str, version: int = 1) -> tuple[ErrorCode, bytes, int]:
     """Both steps."""
     await client.send(handshake_request(Mechanism.PLAIN, "me"))
     await client.answer()
-    return await step(client, plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password)))
+    return await step(client, token_of(name, password), version)
 
 
 async def ends(client: RawClient, front: Front, reason: CloseReason) -> None:
@@ -178,6 +183,18 @@ async def test_logins_run_out_where_that_is_wanted(tmp_path: Path) -> None:
         client = await front.dial()
         assert (await plain(client, "alice", "wonder"))[2] == 400
         assert (await plain(client, "alice", "wonder"))[2] == 400
+        await client.send(METADATA)
+        assert (await client.answer())[0] == 5
+        await trio.sleep(1.6)
+        await client.send(METADATA)
+        await ends(client, front, CloseReason.LOGIN_RAN_OUT)
+
+
+async def test_logins_run_out_for_clients_that_are_not_told(tmp_path: Path) -> None:
+    """Version 0 has no place for a lifetime; a broker ends such a connection, too."""
+    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+        client = await front.dial()
+        assert (await plain(client, "alice", "wonder", version=0))[0] is ErrorCode.NONE
         await client.send(METADATA)
         assert (await client.answer())[0] == 5
         await trio.sleep(1.6)
