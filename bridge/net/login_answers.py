@@ -6,7 +6,7 @@ It must not know mechanisms: what is said is decided in `bridge.session.bridge_l
 from collections.abc import Callable
 from contextlib import suppress
 from secrets import token_urlsafe
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import trio
 
@@ -19,6 +19,7 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.outbox import Slot
 from bridge.session.requests import Head
 from bridge.wire.apis import ApiKey
+from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
 from bridge.wire.sasl_answers import authenticate_answer, handshake_answer, read_mechanism, read_token
 from translators.dialects.errors import ErrorCode
@@ -66,20 +67,15 @@ class LoginAnswers:
         return self._session.bridge_login is not None
 
     async def answer(self, head: Head, slot: Slot) -> None:
-        """Answer a step of a login. Raises MalformedFrame."""
-        login, header = self._session.bridge_login, head.header
+        """Answer a step of a login; never returns where that ends the connection, so that nothing behind it is read."""
+        login = self._session.bridge_login
         assert login is not None, "whoever asks has looked"
         if self._wants_login():
-            self._client.close(CloseReason.LOGIN_TWICE, "")
-            return
-        if header.api_key == ApiKey.SASL_HANDSHAKE:
-            self._session.login.begin()
-            said = login.begin(read_mechanism(header, head.data))
-            frame = handshake_answer(header, said.code, login.mechanisms)
-        else:
-            said = await _judge(login, read_token(header, head.data))
-            frame = _frame(header, login, said)
-            self._login.hear(header.api_version, frame)
+            await self._end(CloseReason.LOGIN_TWICE, "")
+        try:
+            said, frame = await self._say(login, head)
+        except MalformedFrame as error:
+            await self._end(CloseReason.MALFORMED_REQUEST, str(error))
         if said.principal is not None:
             self._session.name(said.principal)
             if login.lifetime_ms:
@@ -93,7 +89,24 @@ class LoginAnswers:
         if said.code is not ErrorCode.NONE:
             with suppress(PeerGone), trio.move_on_after(HEARD_WITHIN_S):
                 await self._client.transport.wait_readable()
-            self._client.close(CloseReason.LOGIN_REFUSED, said.seen)
+            await self._end(CloseReason.LOGIN_REFUSED, said.seen)
+
+    async def _say(self, login: BridgeLogin, head: Head) -> tuple[Said, bytes]:
+        """What is said to a step, and its frame. Raises MalformedFrame."""
+        header = head.header
+        if header.api_key == ApiKey.SASL_HANDSHAKE:
+            mechanism = read_mechanism(header, head.data)
+            self._session.login.begin()
+            said = login.begin(mechanism)
+            return said, handshake_answer(header, said.code, login.mechanisms)
+        said = await _judge(login, read_token(header, head.data))
+        frame = _frame(header, login, said)
+        self._login.hear(header.api_version, frame)
+        return said, frame
+
+    async def _end(self, reason: CloseReason, detail: str) -> NoReturn:
+        self._client.close(reason, detail)
+        await trio.sleep_forever()
 
 
 async def _judge(login: BridgeLogin, token: bytes) -> Said:

@@ -202,6 +202,26 @@ async def test_logins_run_out_for_clients_that_are_not_told(tmp_path: Path) -> N
         await ends(client, front, CloseReason.LOGIN_RAN_OUT)
 
 
+async def test_nothing_is_answered_behind_a_refusal(tmp_path: Path) -> None:
+    """Also not what came together with the refused token: one connection is one guess."""
+    async with front_with_users(tmp_path) as (front, _):
+        client = await front.dial()
+        handshake = handshake_request(Mechanism.PLAIN, "me")
+        await client.send(handshake, authenticate_request(token_of("alice", "blunder"), "me", 1), handshake)
+        await client.answer()
+        await client.answer()
+        await ends(client, front, CloseReason.LOGIN_REFUSED)
+
+
+@pytest.mark.parametrize("api_key", [ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE])
+async def test_login_that_cannot_be_read_is_the_clients_fault(tmp_path: Path, api_key: ApiKey) -> None:
+    """No broker has said anything yet."""
+    async with front_with_users(tmp_path) as (front, _):
+        client = await front.dial()
+        await client.send(request(api_key, 1, 9, b"\x00"))
+        await ends(client, front, CloseReason.MALFORMED_REQUEST)
+
+
 async def test_users_that_change_count_for_logins_that_come_then(tmp_path: Path) -> None:
     """Without a connection lost; what can't be read changes nothing."""
     async with front_with_users(tmp_path) as (front, _):
