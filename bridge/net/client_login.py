@@ -37,9 +37,15 @@ class ClientLogin:
             self._close(CloseReason.UNAUTHENTICATED_BYTES, f"{held} bytes of {self._everybody.total_bytes} in all")
 
     def look_at_cluster(self, *, is_open: bool) -> None:
-        """A cluster that was not known when the client came may want no login."""
-        if is_open and not self._session.is_let_in and self._session.bridge_login is None:
-            self._let_in()
+        """A cluster that was not known when the client came may want no login; a login at the bridge may have run out
+        since the last look, and then nothing is answered here either.
+        """
+        session = self._session
+        if session.bridge_login is None:
+            if is_open and not session.is_let_in:
+                self._let_in()
+        elif session.login.is_limited and session.login.has_run_out(now_ms()):
+            session.bridge_login.is_in = False
 
     def hear(self, version: int, frame: bytes) -> None:
         """The answer to a SaslAuthenticate came."""

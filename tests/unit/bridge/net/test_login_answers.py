@@ -202,6 +202,21 @@ async def test_logins_run_out_for_clients_that_are_not_told(tmp_path: Path) -> N
         await ends(client, front, CloseReason.LOGIN_RAN_OUT)
 
 
+async def test_bridge_itself_answers_nothing_once_a_login_ran_out(tmp_path: Path) -> None:
+    """Also not what no broker is needed for, as a share group's name that is taken."""
+    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+        client = await front.dial()
+        assert (await plain(client, "alice", "wonder"))[0] is ErrorCode.NONE
+        (connection,) = front.proxy._connections.values()
+        connection.session._holds = lambda _: True
+        beat = request(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 7, b"\x02g")
+        await client.send(beat)
+        assert (await client.answer())[0] == 7
+        await trio.sleep(1.6)
+        await client.send(beat)
+        await ends(client, front, CloseReason.LOGIN_RAN_OUT)
+
+
 async def test_nothing_is_answered_behind_a_refusal(tmp_path: Path) -> None:
     """Also not what came together with the refused token: one connection is one guess."""
     async with front_with_users(tmp_path) as (front, _):
