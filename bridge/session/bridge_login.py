@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from bridge.session.kept_users import KeptUsers
 from bridge.wire.sasl import Mechanism
 from bridge.wire.scram import ScramFailed
-from bridge.wire.scram_server import ClientFirst, ScramKeys, challenge, is_password, judge_final, make_keys, read_first
+from bridge.wire.scram_server import ClientFirst, ScramKeys, challenge, is_password, judge_final, read_first
 from translators.dialects.errors import ErrorCode
 
 PLAIN_PARTS = 3
-NO_SALT, NO_COUNT = bytes(16), 8_192
-"""For who is not there: that takes as long as a wrong password."""
 OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
 WRONG_PLAIN = "Authentication failed: Invalid username or password"
 
@@ -126,9 +124,9 @@ class BridgeLogin:
             message = f"Authentication failed: {what} not specified"
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, message, f"no {what}")
         keys = self._logins.users.keys_of(name, Mechanism.PLAIN)
-        if keys is None:
-            make_keys(Mechanism.SCRAM_SHA_512, password, NO_SALT, NO_COUNT)
-        if keys is None or not is_password(keys, password):
+        # Who is not there takes as long as a wrong password of somebody who is.
+        judged = keys or self._logins.users.somebodys_keys()
+        if not is_password(judged, password) or keys is None:
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, WRONG_PLAIN, _why(name, keys))
         if authorization and authorization != name:
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, f"user {name[:80]!r} as another")

@@ -30,6 +30,12 @@ class KeptUsers:
             return found.get(mechanism)
         return next((found[one] for one in BY_KEYS if one in found), None)
 
+    def somebodys_keys(self) -> ScramKeys:
+        """Those by which PLAIN judges the first user of the file, which never has none."""
+        found = self.keys_of(next(iter(self.keys)), Mechanism.PLAIN)
+        assert found is not None, "a user has some keys"
+        return found
+
 
 def parse_users(text: str) -> KeptUsers:
     """Users of lines; raises UsersUnreadable."""

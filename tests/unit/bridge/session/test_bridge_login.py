@@ -8,7 +8,7 @@ from bridge.session.bridge_login import OTHER_NAME, WRONG_PLAIN, BridgeLogin, Br
 from bridge.session.kept_users import KeptUsers, parse_users, user_line
 from bridge.wire.sasl import Credentials, Mechanism, plain_token
 from bridge.wire.scram import check_server, first_message, prove
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram_server import ScramKeys, make_keys
 from translators.dialects.errors import ErrorCode
 
 PASSWORDS = {"alice": "wonder", "bob": "builder"}
@@ -129,3 +129,21 @@ def test_users_are_exchanged_for_logins_that_begin_then() -> None:
     assert login.is_in
     assert plain(BridgeLogin(logins), "alice", "new").principal == "alice"
     assert plain(BridgeLogin(logins), "alice", "old").code is FAILED
+
+
+def test_name_that_is_not_there_takes_as_long_as_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the file's keys have another hash or count than `login-line` gives them."""
+    asked: list[ScramKeys] = []
+
+    def judged(keys: ScramKeys, password: str) -> bool:
+        asked.append(keys)
+        return password == "wonder"
+
+    monkeypatch.setattr("bridge.session.bridge_login.is_password", judged)
+    keys = make_keys(Mechanism.SCRAM_SHA_256, "wonder", bytes(16), 4_096)
+    logins = BridgeLogins(KeptUsers({"alice": {Mechanism.SCRAM_SHA_256: keys}}), (Mechanism.PLAIN,))
+    for token in (b"\0alice\0blunder", b"\0nobody\0blunder", b"\0nobody\0wonder"):
+        login = BridgeLogin(logins)
+        login.begin(Mechanism.PLAIN)
+        assert login.judge(token, "").code is FAILED
+    assert asked == [keys] * 3
