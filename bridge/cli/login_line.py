@@ -29,9 +29,11 @@ def login_line(name: str, password_path: Path | None) -> None:
         raise click.ClickException(
             f"EB-CLI-015: the password can't be read from {password_path}: {why}; name a file that holds it alone"
         ) from None
-    if not name or not password or "\0" in name + password:
+    # A line end of any kind, U+2028 among them, would make two lines of one.
+    if not name.isprintable() or not name or not password or "\0" in password:
         raise click.ClickException(
-            "EB-CLI-016: the name or the password is empty, or has a zero in it; give both as the client will"
+            "EB-CLI-016: the name is empty or can't be printed, or the password is empty or has a zero in it; give "
+            "both as the client will"
         )
     for line in make_lines(name, password):
         click.echo(line)

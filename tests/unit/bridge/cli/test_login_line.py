@@ -36,3 +36,15 @@ def test_what_is_no_password_is_told(
         path.write_bytes(content)
     assert run(["login-line", "alice", "--password-path", str(path)]) == 1
     assert re.search(said, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\u2028b", "a\0"])
+def test_name_that_would_break_its_line_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Its lines would make the whole file unreadable."""
+    path = tmp_path / "password"
+    path.write_text("wonder\n", encoding="utf-8")
+    assert run(["login-line", name, "--password-path", str(path)]) == 1
+    said = capsys.readouterr()
+    assert (said.out, "EB-CLI-016" in said.err) == ("", True)
