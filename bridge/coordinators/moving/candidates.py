@@ -38,7 +38,16 @@ class Candidates:
     preflight: Preflight = field(default_factory=Preflight)
 
     async def find(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
-        """The members of an order, at least one; or what stands in its way."""
+        """The members of an order, at least one; or what stands in its way, also by what brokers can do."""
+        found = await self.find_again(order, origin)
+        if isinstance(found, tuple):
+            return found
+        return await self.preflight.find_obstacles(order, origin, found.values()) or found
+
+    async def find_again(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
+        """The same for the second way of an order that was judged before its first: requests are held, and every broker
+        is not asked once more meanwhile.
+        """
         if order.destination is Road.UPSTREAM and origin in (Road.PASS, Road.UPSTREAM):
             found = await self._at_broker(order.group_id)
         elif order.destination is Road.PASS and origin in (Road.UPSTREAM, Road.PASS):
@@ -63,8 +72,7 @@ class Candidates:
         if isinstance(found, tuple):
             return found
         members = of_order(found, order)
-        obstacles = self._obstacles(order, members)
-        return obstacles or await self.preflight.find_obstacles(order, origin, members.values()) or members
+        return self._obstacles(order, members) or members
 
     def _obstacles(self, order: MoveOrder, members: Members) -> tuple[Obstacle, ...]:
         """Why none of these can be moved."""

@@ -453,7 +453,7 @@ class LiveMoves:
         if isinstance(first, ReseatMove):
             # Requests are held, and sessions run at the broker.
             with trio.move_on_after(running.hold_ms / 1000):
-                return await self._parts.candidates.find(order, Road.PASS)
+                return await self._parts.candidates.find_again(order, Road.PASS)
             return {}
         seats = self._around.mapped.seats_of(order.group_id).values()
         return {seat.member_id: seat.member for seat in seats if seat.member is not None}

@@ -125,3 +125,15 @@ async def test_order_and_dry_run_say_the_same_and_ask_no_broker_for_a_member(aut
         for one in (checked, ordered):
             assert (one.stage, [obstacle.code for obstacle in one.obstacles]) == (MoveStage.REFUSED, ["EB-MOVE-112"])
         assert (world.asked("a"), world.road("a")) == ([], Road.PASS)
+
+
+async def test_second_of_two_ways_asks_no_broker_again(autojump_clock: MockClock) -> None:
+    """Requests are held by then, for a third of a session at most: a broker that says nothing would take all of it."""
+    async with moving_world() as world:
+        world.at_broker({"a": frozenset({TopicPartition(TOPIC, 0)})})
+        world.joined("a")
+        world.candidates.preflight.abilities = _slow
+        before_s = trio.current_time()
+        found = await world.candidates.find_again(TO_UPSTREAM, Road.PASS)
+        assert list(found) == ["a"]
+        assert trio.current_time() - before_s < ASK_S
