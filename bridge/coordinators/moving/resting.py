@@ -8,6 +8,7 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
 from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.coordinators.moving.requests import joins_natively
+from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.migration.roster import Roster
@@ -45,7 +46,7 @@ class RestingGroup(Generic[HeldT]):
     ) -> None:
         self._group_id = group_id
         self._members = members
-        self._hold_ms = min((one.session_timeout_ms for one in members.values()), default=0) // 3
+        self._hold_ms = hold_ms_of(members.values()) if members else 0
         self._proof = ProofOfRest(group_id, members, seats, ways.access)
         self._ways = ways
         self._waiting = HeldRequests(ways.excuse)

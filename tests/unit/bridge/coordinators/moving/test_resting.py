@@ -2,13 +2,17 @@
 
 import trio
 
-from bridge.coordinators.moving.resting import RestingGroup
-from tests.support.adopted_world import Held, adopted_world
+from bridge.coordinators.moving.resting import RestingGroup, RestingWays
+from bridge.coordinators.moving.survey import SESSION_TIMEOUT_MS, SHORTEST_SESSION_MS, UNHEARD_GENERATION
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import Obstacle
+from tests.support.adopted_world import ClientWay, Held, adopted_world
 from tests.support.embedded_world import native_join
+from tests.support.engine_bench import GROUP, IDENTITY
 from tests.support.reseated_world import reseated_world
 from tests.support.round_table import join_of
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID
+from translators.dialects.ids import NO_MEMBER_ID, MemberId
 
 
 async def test_newcomers_wait_and_members_pass_on(autojump_clock: trio.testing.MockClock) -> None:
@@ -42,3 +46,39 @@ async def test_lost_connection_takes_its_requests_along(autojump_clock: trio.tes
         move.take(world.adopted.held(join_of(NO_MEMBER_ID), 1))
         move.disconnected(newcomer.via.connection)
         assert [one.via.connection for one in move.take_joins()] == [1]
+
+
+class Proving(RestingGroup[Held]):
+    """Proves that it is at rest, and nothing else."""
+
+    async def prove(self) -> Obstacle | None:
+        """What stands in the way."""
+        return await self._prove_rest()
+
+
+async def test_proof_takes_no_longer_than_the_shortest_session_allows(autojump_clock: trio.testing.MockClock) -> None:
+    """Heartbeats are held meanwhile, and the session that is taken for a member's may be longer than it is."""
+    async with adopted_world() as world:
+        unknown = ClassicMember(
+            member_id=MemberId("a"),
+            instance_id=None,
+            client=IDENTITY,
+            protocols=(),
+            protocol_name="range",
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            rebalance_timeout_ms=60_000,
+            generation=UNHEARD_GENERATION,
+            using=frozenset(),
+        )
+        ways = RestingWays(
+            pass_on=world.pass_on,
+            excuse=world.excuse,
+            note=world.note,
+            access=lambda via: ClientWay(world.coordinators, via.connection, is_silent=True),
+        )
+        move = Proving(GROUP, {unknown.member_id: unknown}, {}, ways)
+        began_s = trio.current_time()
+        found = await move.prove()
+        assert found is not None
+        assert found.code == "EB-MOVE-224"
+        assert trio.current_time() - began_s <= SHORTEST_SESSION_MS / 3_000
