@@ -113,7 +113,9 @@ class ClientConnection:
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
         self._login = ClientLogin(shared.unauthenticated, session, self.close, is_open=cluster.is_open)
-        self._login_answers = LoginAnswers(session, self, self._login, lambda: cluster.wants_login)
+        self._login_answers: LoginAnswers | None = None
+        if session.bridge_login is not None:
+            self._login_answers = LoginAnswers(session, self, self._login, lambda: cluster.wants_login)
         self._endings = Endings(shared, session)
 
     @property
@@ -345,7 +347,7 @@ class ClientConnection:
                 self._lane.note_request(head, decision, grant)
             self._submit(decision)
         elif isinstance(decision, (Relayed, Rewritten, LoggingIn)):
-            is_answered_here = isinstance(decision, LoggingIn) and self._login_answers.is_wanted
+            is_answered_here = isinstance(decision, LoggingIn) and self._login_answers is not None
             if is_answered_here or not self._broker.is_ready or self._has_to_wait(decision):
                 return Waiting(head, decision, came_ns)
             self._forward(head, decision, came_ns)
@@ -425,7 +427,7 @@ class ClientConnection:
 
     async def _forward_later(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
         await self.wait_until(lambda: not self._has_to_wait(decision))
-        if isinstance(decision, LoggingIn) and self._login_answers.is_wanted:
+        if isinstance(decision, LoggingIn) and self._login_answers is not None:
             await self._login_answers.answer(head, decision.slot)
             return
         if not await self._broker.be_ready():

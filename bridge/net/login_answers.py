@@ -51,7 +51,7 @@ class Served(Protocol):
 
 
 class LoginAnswers:
-    """Those of one connection."""
+    """Those of one connection; where logins are the brokers', connections have none."""
 
     __slots__ = ("_client", "_login", "_session", "_wants_login")
 
@@ -60,11 +60,6 @@ class LoginAnswers:
     ) -> None:
         """`wants_login` tells whether the cluster has logins of its own."""
         self._session, self._client, self._login, self._wants_login = session, client, login, wants_login
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the bridge answers logins, instead of brokers."""
-        return self._session.bridge_login is not None
 
     async def answer(self, head: Head, slot: Slot) -> None:
         """Answer a step of a login; never returns where that ends the connection, so that nothing behind it is read."""
