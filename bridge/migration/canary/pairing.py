@@ -56,8 +56,8 @@ class Alone:
 
 
 def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
-    """Pair units that have both arms with themselves, and the others with the next of the other arm not further away
-    than `within_us`, each once. When a unit began decides alone, never what is in it.
+    """Pair units that have both arms with themselves, and the others with one near them of the other arm, not further
+    away than `within_us`, each once. When a unit began decides alone, never what is in it.
     """
     counted = tuple(units)
     within = [(unit.at_us, Pair(control=unit.control, treatment=unit.treatment)) for unit in counted if _is_both(unit)]
@@ -72,17 +72,46 @@ def pair_up(units: Iterable[Unit], within_us: int) -> Pairing:
 
 
 def _neighbours(controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int) -> Iterator[tuple[int, Pair]]:
+    """As many pairs as there can be, in the order of both arms; of the units between them those that are nearest.
+
+    The oldest with the oldest gives the most, but compares the rarer arm with what the other one was `within_us` ago,
+    and a load that grows is taken for harm. So each pair then moves to who is nearer, from the last to the first and
+    back: no pair is lost by it, and none gets longer.
+    """
+    places = list(_oldest_first(controls, treatments, within_us))
+    times = [unit.at_us for unit in controls], [unit.at_us for unit in treatments]
+    for order in (range(len(places) - 1, -1, -1), range(len(places))):
+        for at in order:
+            before = places[at - 1] if at else (-1, -1)
+            after = places[at + 1] if at + 1 < len(places) else (len(controls), len(treatments))
+            left, right = places[at]
+            left = _nearest(times[0], times[1][right], range(before[0] + 1, after[0]))
+            right = _nearest(times[1], times[0][left], range(before[1] + 1, after[1]))
+            places[at] = left, right
+    for left, right in places:
+        control, treatment = controls[left], treatments[right]
+        pair = Pair(control=control.control, treatment=treatment.treatment)
+        yield max(control.at_us, treatment.at_us), pair
+
+
+def _oldest_first(controls: Sequence[Unit], treatments: Sequence[Unit], within_us: int) -> Iterator[tuple[int, int]]:
     left = right = 0
     while left < len(controls) and right < len(treatments):
-        control, treatment = controls[left], treatments[right]
-        if abs(control.at_us - treatment.at_us) <= within_us:
-            pair = Pair(control=control.control, treatment=treatment.treatment)
-            yield max(control.at_us, treatment.at_us), pair
+        apart_us = controls[left].at_us - treatments[right].at_us
+        if abs(apart_us) <= within_us:
+            yield left, right
             left, right = left + 1, right + 1
-        elif control.at_us < treatment.at_us:
+        elif apart_us < 0:
             left += 1
         else:
             right += 1
+
+
+def _nearest(times: Sequence[int], at_us: int, among: range) -> int:
+    """The place of the time that is nearest to one, among some places."""
+    later = bisect_left(times, at_us, among.start, among.stop)
+    near = range(max(among.start, later - 1), min(later + 1, among.stop))
+    return min(near, key=lambda place: abs(times[place] - at_us))
 
 
 def pair_next(alone: Alone, units: Iterable[Unit], within_us: int) -> tuple[tuple[Pair, ...], Alone]:

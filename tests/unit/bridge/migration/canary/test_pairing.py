@@ -47,6 +47,31 @@ def test_rarer_arm_is_compared_with_its_own_time() -> None:
     assert (alone.controls[0].at_us, alone.treatments) == (35, ())
 
 
+def test_rarer_arm_of_a_table_is_compared_with_its_own_time() -> None:
+    """As that of a plan is, at the cost of no pair: who comes in between moves on for who is nearer."""
+    often = [control(at, float(at)) for at in range(0, 100, 5)]
+    rare = [treatment(at, float(at)) for at in (41, 62, 64, 83)]
+    assert values(pair_up([*often, *rare], 50)) == [
+        ([40.0], [41.0]),
+        ([60.0], [62.0]),
+        ([65.0], [64.0]),
+        ([85.0], [83.0]),
+    ]
+    assert values(pair_up([*rare, *often], 0)) == []
+
+
+def test_load_that_grows_is_no_harm_to_a_tenth_of_a_fleet() -> None:
+    """A tenth moved, by lot, while waits double: of each pair one arm is as often the older one as the other is."""
+    draw = np.random.default_rng(7)
+    times = np.cumsum(draw.exponential(HOUR_US / 120, 2_400)).astype(int)
+    units = [(treatment if draw.random() < 0.1 else control)(int(at), float(at)) for at in times]
+    pairs = pair_up(units, HOUR_US).pairs
+    apart_us = [pair.treatment[0] - pair.control[0] for pair in pairs]
+    assert len(pairs) == sum(bool(unit.treatment) for unit in units)
+    assert abs(float(np.mean(apart_us))) < HOUR_US / 120
+    assert 0.4 < np.mean([one > 0 for one in apart_us]) < 0.6
+
+
 def test_units_too_far_apart_stay_alone() -> None:
     """The one that is too old is passed over, not held against whatever comes."""
     pairing = pair_up([control(0), control(100), treatment(104)], 5)
@@ -69,6 +94,7 @@ def test_treatment_switched_on_and_off_is_not_apart() -> None:
         for minute in range(0, 30, 5)
     ]
     assert not pair_up(turns, HOUR_US).is_apart
+    assert len(pair_up(turns, HOUR_US // 2).pairs) == len(turns) // 2
 
 
 def test_partner_depends_on_when_it_began_alone() -> None:
