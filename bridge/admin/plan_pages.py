@@ -31,9 +31,15 @@ from bridge.migration.plans.values import (
 
 
 def plan_document(state: PlanState) -> Document:
+    """All of one plan: what `plan_summary` has, and `judge` (None if the plan asks none)."""
+    return {**plan_summary(state), "judge": _judge(state.progress)}
+
+
+def plan_summary(state: PlanState) -> Document:
     """`name`, `to`, `phase`, `stage` (from 1 on, 0 before the first) of `stages`, `until_ms` if it waits for a time,
-    `reason` if it is held, `judge` (None if the plan asks none), `groups` in the order in which they move, and
-    `verdicts`.
+    `reason` if it is held, `groups` in the order in which they move, and `verdicts`.
+
+    Without the judge: while its bounds are worked out no client is served.
     """
     progress = state.progress
     plan = progress.plan
@@ -51,7 +57,6 @@ def plan_document(state: PlanState) -> Document:
         "on_broken": plan.reaction.value,
         "groups_max": plan.groups_max,
         "conditions": {limit.measure.value: limit.most for limit in plan.conditions.limits},
-        "judge": _judge(progress),
         "groups": [_part(part) for part in progress.parts],
         "verdicts": [_verdict(verdict) for verdict in progress.verdicts],
     }
@@ -160,7 +165,7 @@ class PlanWordPage:
 
 
 class PlansPage:
-    """All plans."""
+    """All plans, without what their judges say: that has the page of each."""
 
     def __init__(self, plans: Plans | None) -> None:
         self._plans = plans
@@ -169,7 +174,7 @@ class PlansPage:
         """Answer one request."""
         if self._plans is None:
             return await _unable()
-        return await show({"plans": [plan_document(state) for state in self._plans.all()]})
+        return await show({"plans": [plan_summary(state) for state in self._plans.all()]})
 
 
 class PlanPage:

@@ -5,12 +5,15 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from bridge.admin import plan_pages
 from bridge.admin.contracts import PLAN_CHARS_MAX
 from bridge.admin.pages import make_application
 from bridge.admin.plan_pages import WORDS
+from bridge.migration.plans.conditions import Conditions, Judge
 from bridge.migration.plans.values import PlanEvent
 from tests.support.admin_views import still_sources
-from tests.support.obedient_plans import ObedientPlans, planned
+from tests.support.obedient_plans import PLAN, ObedientPlans, planned
+from tests.support.planned_world import PlannedWorld
 
 
 async def ask(method: str, path: str, order: object = None, plans: ObedientPlans | None = None) -> httpx.Response:
@@ -27,7 +30,8 @@ async def test_plan_is_begun_and_shown() -> None:
     begun = await ask("POST", "/plans", {"text": "right", "source": "f.yaml"}, plans)
     assert (begun.status_code, plans.texts) == (200, [("right", "f.yaml")])
     one, every = await ask("GET", "/plans/pay.1", plans=plans), await ask("GET", "/plans", plans=plans)
-    assert begun.json() == one.json() == every.json()["plans"][0]
+    assert begun.json() == one.json()
+    assert {**every.json()["plans"][0], "judge": None} == one.json()
     assert {key: begun.json()[key] for key in ("name", "to", "phase", "stage", "reason", "groups_max")} == {
         "name": "pay.1",
         "to": "upstream",
@@ -36,6 +40,19 @@ async def test_plan_is_begun_and_shown() -> None:
         "reason": "",
         "groups_max": 2,
     }
+
+
+async def test_all_plans_are_shown_without_the_bounds_of_their_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads them there, and while they are worked out no client is served."""
+
+    def never(*_arguments: object) -> None:
+        pytest.fail("the bounds were worked out")
+
+    monkeypatch.setattr(plan_pages, "effect_of", never)
+    judged = replace(PLAN, conditions=Conditions(judge=Judge()))
+    plans = ObedientPlans(states={"pay.1": PlannedWorld(judged, ["g-1"]).state})
+    answer = await ask("GET", "/plans", plans=plans)
+    assert (answer.status_code, "judge" in answer.json()["plans"][0]) == (200, False)
 
 
 async def test_dry_run_begins_nothing() -> None:
