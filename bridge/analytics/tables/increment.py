@@ -67,7 +67,7 @@ class Increment:
         changed: list[str] = []
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(events, order), self._groups(late))
+            self.store.put_groups(CARRIED, carried(events, order), self._groups(late), is_live(self.since))
 
         made = {name: partial(self._make, table, events, kept, changed) for name, (table, _) in FROM_EVENTS.items()}
         yield made | {CARRIED.name: carry}
@@ -82,7 +82,7 @@ class Increment:
 
     def _carried(self) -> DataFrame:
         """What is carried, without what is of days of which events are gone by now."""
-        return self.store.read(CARRIED).where(_day() >= (self.since or FIRST_DAY))
+        return self.store.read(CARRIED).where(is_live(self.since))
 
     def _groups(self, late: frozenset[str]) -> DataFrame:
         on_time = sorted((group,) for group in self.extent.groups.keys() - late)
@@ -147,8 +147,9 @@ class Increment:
         self.days.update(path.partition("/")[0].partition("=")[2] for path in paths)
 
 
-def _day() -> Column:
-    return utc_day(f.col("wall_us"))
+def is_live(since: str) -> Column:
+    """Whether what is carried is of a day of which events are still there: from `since` on."""
+    return utc_day(f.col("wall_us")) >= (since or FIRST_DAY)
 
 
 def rows_known(rows: DataFrame) -> DataFrame:

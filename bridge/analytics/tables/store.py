@@ -12,7 +12,7 @@ from decimal import Decimal
 from uuid import uuid4
 
 from pyarrow.parquet import FileMetaData, read_metadata
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
@@ -208,11 +208,15 @@ class Store:
             elif fresh:
                 self.commit(table, fresh)
 
-    def put_groups(self, table: Table, rows: DataFrame, groups: DataFrame) -> None:
-        """Put rows of some groups (`group_id`) in the place of all that those had; it has no days."""
+    def put_groups(self, table: Table, rows: DataFrame, groups: DataFrame, is_live: Column) -> None:
+        """Put rows of some groups (`group_id`) in the place of all that those had; it has no days.
+
+        Of other groups in the same files stays what is live: of groups that are never heard of again, such as those
+        with a name for one run, nobody else would take the rows away.
+        """
         names: list[str] = [name for (name,) in groups.collect()]
         held = [file for file in self.log(table).files() if file.may_hold(GROUP, names)]
-        others = self.read_files(table, held).join(f.broadcast(groups), GROUP, "left_anti")
+        others = self.read_files(table, held).where(is_live).join(f.broadcast(groups), GROUP, "left_anti")
         count = max(len(held), 1 + len(names) // GROUPS_A_FILE)
         with self._staged(table, rows.unionByName(others).repartitionByRange(count, GROUP)) as staged:
             self.commit(table, staged, held)

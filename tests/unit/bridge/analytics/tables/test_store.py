@@ -214,9 +214,10 @@ def test_known_rows_go_that_are_not_made_again(store: Store) -> None:
 
 
 def test_groups_have_what_they_were_given_last(store: Store) -> None:
-    """Of a table without days; other groups keep theirs, in as many files as there were."""
-    store.append(CARRIED, carried_rows(store, ("g", "a"), ("h", "b")))
-    store.put_groups(CARRIED, carried_rows(store, ("g", "c")), store.spark.createDataFrame([("g",)], "group_id string"))
+    """Of a table without days; other groups keep what is live, in as many files as there were."""
+    store.append(CARRIED, carried_rows(store, ("g", "a", 5), ("h", "b", 5), ("h", "old", 4), ("once", "older", 1)))
+    named = store.spark.createDataFrame([("g",)], "group_id string")
+    store.put_groups(CARRIED, carried_rows(store, ("g", "c", 6)), named, f.col("wall_us") >= 5)
     assert sorted((row["group_id"], row["event_id"]) for row in store.read(CARRIED).collect()) == [
         ("g", "c"),
         ("h", "b"),
@@ -224,9 +225,10 @@ def test_groups_have_what_they_were_given_last(store: Store) -> None:
     assert [file.day for file in store.log(CARRIED).files()] == [None]
 
 
-def carried_rows(store: Store, *rows: tuple[str, str]) -> DataFrame:
+def carried_rows(store: Store, *rows: tuple[str, str, int]) -> DataFrame:
     """What is carried of groups."""
-    return conform(CARRIED, store.spark.createDataFrame(list(rows), "group_id string, event_id string")).coalesce(1)
+    columns = "group_id string, event_id string, wall_us long"
+    return conform(CARRIED, store.spark.createDataFrame(list(rows), columns)).coalesce(1)
 
 
 def test_chunks_are_read_without_the_files_of_other_runs(store: Store) -> None:
