@@ -28,6 +28,7 @@ class PlannedWorld:
     roads: dict[GroupId, Road] = field(default_factory=dict)
     orders: list[MoveOrder] = field(default_factory=list)
     waits: list[Waited] = field(default_factory=list)
+    members: Sequence[MemberId] = MEMBERS
     room: int = 1_000
     state: PlanState = field(init=False)
 
@@ -40,7 +41,7 @@ class PlannedWorld:
     def seen(self) -> Mapping[GroupId, Seen]:
         """All groups as they are now."""
         return {
-            group_id: Seen(replace(figures, at_ms=self.now_ms), MEMBERS, self.moves.get(group_id))
+            group_id: Seen(replace(figures, at_ms=self.now_ms), tuple(self.members), self.moves.get(group_id))
             for group_id, figures in self.figures.items()
         }
 
@@ -58,7 +59,7 @@ class PlannedWorld:
         named = move.order.members if is_moved and move is not None else ()
         members = (
             (member_id, moved_wait_ms if is_moved and (not named or member_id in named) else wait_ms)
-            for member_id in MEMBERS
+            for member_id in self.members
         )
         self.waits.append(Waited(group_id, self.now_ms, tuple(members)))
 

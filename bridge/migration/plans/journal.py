@@ -37,8 +37,8 @@ from bridge.migration.plans.values import (
 from bridge.migration.route import Road
 from translators.dialects.plain import FLAG, NUMBER, TEXT, Form, MalformedPlain, Plain, optional, row_of, structure
 
-VERSION = 2
-"""Version 1 knew nothing of a judge of canaries."""
+VERSION = 3
+"""Version 1 knew nothing of a judge of canaries, version 2 not which members of a group were not moved."""
 _CONDITIONS_PLACE = 6
 """Where the conditions are among the fields of a plan."""
 
@@ -56,8 +56,12 @@ def decode_plans(text: str) -> dict[str, PlanState]:
     except (ValueError, RecursionError) as problem:
         raise MalformedPlain(f"the plans are no JSON: {problem}") from None
     match written:
-        case [1 | 2 as version, [*plans]]:
-            states = [_decode(plan if version == VERSION else _of_version_1(plan)) for plan in plans]
+        case [1 | 2 | 3 as version, [*plans]]:
+            if version == 1:
+                plans = [*map(_of_version_1, plans)]
+            if version < VERSION:
+                plans = [*map(_of_version_2, plans)]
+            states = [*map(_decode, plans)]
             return {state.progress.plan.name: state for state in states}
         case _:
             raise MalformedPlain(f"plans of version {VERSION} expected, {text!r:.80} seen")
@@ -71,6 +75,16 @@ def _of_version_1(plain: object) -> object:
             judged = [*conditions, None] if isinstance(conditions, list) else conditions
             plan[_CONDITIONS_PLACE] = judged
             return [name, [[plan, *rest, None], *fields]]
+        case _:
+            return plain
+
+
+def _of_version_2(plain: object) -> object:
+    """The same plan, with nobody known who was not moved: the judge compares with other groups only."""
+    match plain:
+        case [name, [[plan, [*parts], *rest], *fields]]:
+            known = [[*part, []] if isinstance(part, list) else part for part in parts]
+            return [name, [[plan, known, *rest], *fields]]
         case _:
             return plain
 
@@ -169,6 +183,7 @@ _PART = structure(
     began=optional(_FIGURES),
     refusals=NUMBER,
     reason=TEXT,
+    others=row_of(TEXT),
 )
 _VERDICT = structure(
     Verdict,

@@ -1,6 +1,6 @@
 """Judges what a plan has moved: whether a stage may go on, and which group came nearest to a condition."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from bridge.migration.canary.pairing import Unit
@@ -8,7 +8,7 @@ from bridge.migration.plans.canaries import Trial, Waited, effect_of, observe, r
 from bridge.migration.plans.conditions import Figures, Reading, Span, Undecided, judge
 from bridge.migration.plans.following import still_parts
 from bridge.migration.plans.values import Looked, Part, PartStep, Progress, Ruling, Seen, Verdict
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 
 def find_fault(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Verdict | None:
@@ -66,8 +66,39 @@ def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
     since_ms = part.ordered_ms if move is None or move.ended_ms is None else move.ended_ms
     if waited.at_ms < since_ms:
         return None
-    moved = set(part.order.members)
-    return unit_of(waited, [not moved or member_id in moved for member_id, _ in waited.members])
+    if not part.order.members:
+        return unit_of(waited, [True] * len(waited.members))
+    # Who joined later is of neither arm: in a rolling restart they all would be control, and joining takes long.
+    moved, others = set(part.order.members), set(part.others)
+    known = tuple(one for one in waited.members if one[0] in moved or one[0] in others)
+    return unit_of(replace(waited, members=known), [member_id in moved for member_id, _ in known]) if known else None
+
+
+def missing_arm(progress: Progress, looked: Looked) -> str:
+    """Which arm of a judge that is not certain has nobody left, so that it can't become so; empty if neither.
+
+    A group that is not heard, or is empty, may come back with the members that it had.
+    """
+    judge, trial = progress.plan.conditions.judge, progress.trial
+    if judge is None or (trial is not None and (trial.is_certain or trial.is_full)):
+        return ""
+    parts = [(part, part.order.members) for part in progress.parts if part.step is PartStep.MOVED and part.order]
+    if not any(members for _, members in parts):
+        return ""
+    if not any(not members or _is_left(part, members, looked) for part, members in parts):
+        return "no member that was moved is left"
+    if _has_still(progress) or any(members and _is_left(part, part.others, looked) for part, members in parts):
+        return ""
+    return "no member is left that was there and was not moved"
+
+
+def _is_left(part: Part, members: Collection[MemberId], looked: Looked) -> bool:
+    seen = looked.groups.get(part.group_id)
+    return bool(members) and (seen is None or not seen.members or not set(members).isdisjoint(seen.members))
+
+
+def _has_still(progress: Progress) -> bool:
+    return any(part.step is PartStep.WAITING and part.order is None for part in progress.parts)
 
 
 def waits_for_judge(progress: Progress) -> bool:
@@ -82,8 +113,7 @@ def waits_for_judge(progress: Progress) -> bool:
         return False
     moved = [part for part in progress.parts if part.step is PartStep.MOVED]
     has_share = any(part.order is not None and part.order.members for part in moved)
-    has_others = any(part.step is PartStep.WAITING and part.order is None for part in progress.parts)
-    return bool(moved) and (has_share or has_others)
+    return bool(moved) and (has_share or _has_still(progress))
 
 
 def judged(progress: Progress, looked: Looked) -> Iterator[tuple[GroupId, tuple[Reading, ...]]]:

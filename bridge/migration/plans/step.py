@@ -10,7 +10,15 @@ from typing import assert_never
 
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.following import RETRY_MS, follow, note, with_controls
-from bridge.migration.plans.judging import find_fault, judge_said, judged, nearest, waits_for_judge, with_canaries
+from bridge.migration.plans.judging import (
+    find_fault,
+    judge_said,
+    judged,
+    missing_arm,
+    nearest,
+    waits_for_judge,
+    with_canaries,
+)
 from bridge.migration.plans.values import (
     REFUSALS_MAX,
     TRANSITIONS,
@@ -228,13 +236,28 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
-    if now_ms < state.until_ms or waits_for_judge(state.progress):
+    if now_ms < state.until_ms:
         return Step(state)
+    if waits_for_judge(state.progress):
+        missing = missing_arm(state.progress, looked)
+        return Step(_hold_undecided(state, missing, now_ms) if missing else state)
     group_id, readings = nearest(judged(state.progress, looked))
     told = f"stage {state.stage + 1} kept its conditions" + (f"; nearest to one came {group_id}" if group_id else "")
     told += f"; the judge of waits: {said}" if (said := judge_said(state.progress)) else ""
+    told += f"; {missing}" if (missing := missing_arm(state.progress, looked)) else ""
     kept = Verdict(now_ms, state.stage, Ruling.KEPT, told, group_id, readings)
     return Step(_after(note(state.progress, kept), state.stage))
+
+
+def _hold_undecided(state: Watching, missing: str, now_ms: int) -> Held:
+    """A stage is to wait for the judge, which never will be certain: an operator decides."""
+    name = state.progress.plan.name
+    told = (
+        f"the judge of waits can't become certain: {missing}; `plan promote {name}` goes by the other conditions, "
+        f"`plan return {name}` brings the groups back; what it found: {judge_said(state.progress)}"
+    )
+    progress = note(state.progress, Verdict(now_ms, state.stage, Ruling.TOLD, told))
+    return Held(progress, state.stage, told, is_watched=True)
 
 
 def _bring_back(progress: Progress, looked: Looked, now_ms: int) -> PlanStep:
@@ -274,6 +297,7 @@ def _order(plan: Plan, stage: Stage, part: Part, seen: Seen, now_ms: int) -> Par
         percent_ordered=stage.members_percent,
         began=part.began or seen.figures,
         reason="",
+        others=tuple(member_id for member_id in seen.members if member_id not in set(members)) if members else (),
     )
 
 

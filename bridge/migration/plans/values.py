@@ -91,8 +91,9 @@ class PartStep(StrEnum):
 class Part:
     """One group of a plan.
 
-    `percent` of its members have moved, and `percent_ordered` are to by `order`, its last one; `origin` is where it was
-    before the first. `observed` are its figures when the plan began, `began` those when its first move was ordered.
+    `percent` of its members have moved, and `percent_ordered` are to by `order`, its last one; where that names
+    members, `others` are those that were there and stay. `origin` is where it was before the first. `observed` are its
+    figures when the plan began, `began` those when its first move was ordered.
     """
 
     group_id: GroupId
@@ -106,6 +107,7 @@ class Part:
     began: Figures | None = None
     refusals: int = 0
     reason: str = ""
+    others: tuple[MemberId, ...] = ()
 
     @property
     def is_under_way(self) -> bool:

@@ -69,7 +69,7 @@ def test_several_plans_are_kept_by_name() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "{", "[]", "[0,[]]", "[1]", "[1,[3]]", "[3,[]]"),
+        *("", "{", "[]", "[0,[]]", "[1]", "[1,[3]]", "[4,[]]"),
         *('[1,[["Held",[]]]]', '[1,[["Driving",[1]]]]', '[1,[["Ready",[[1]]]]]', '[2,[["Ready",[[1,[]]]]]]'),
     ],
 )
@@ -88,4 +88,16 @@ def test_plans_of_a_version_without_a_judge_are_read() -> None:
     progress = fields[0]
     assert progress.pop() is None
     assert progress[0][6].pop() is None
-    assert (version, decode_plans(json.dumps([1, [[name, fields]]]))) == (2, {"p": state})
+    assert [part.pop() for part in progress[1]] == [[]] * 4
+    assert (version, decode_plans(json.dumps([1, [[name, fields]]]))) == (3, {"p": state})
+
+
+def test_plans_of_a_version_that_did_not_know_who_stayed_are_read() -> None:
+    """With nobody of whom that is known."""
+    state = next(one for one in states(PLAN, is_spoilt=False) if any(part.others for part in one.progress.parts))
+    _, plans = json.loads(encode_plans({"p": state}))
+    stayed = [part.pop() for part in plans[0][1][0][1]]
+    assert any(stayed)
+    parts = tuple(replace(part, others=()) for part in state.progress.parts)
+    older = replace(state, progress=replace(state.progress, parts=parts))
+    assert decode_plans(json.dumps([2, plans])) == {"p": older}

@@ -2,11 +2,21 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
 from bridge.migration.patterns import Pattern
 from bridge.migration.plans.canaries import Waited
 from bridge.migration.plans.conditions import Conditions, Figures, Judge, Measure, Undecided
-from bridge.migration.plans.judging import find_fault, judge_said, judged, nearest, waits_for_judge, with_canaries
+from bridge.migration.plans.judging import (
+    find_fault,
+    judge_said,
+    judged,
+    missing_arm,
+    nearest,
+    waits_for_judge,
+    with_canaries,
+)
 from bridge.migration.plans.values import Control, Looked, Part, PartStep, Plan, Progress, Ruling, Seen
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId, MemberId
@@ -59,6 +69,7 @@ def share_moved(*members: str) -> tuple[Part, Seen]:
     """A group of which these members have moved (all, if nobody is named), at 5,000."""
     order = MoveOrder(GroupId("a"), Road.UPSTREAM, tuple(map(MemberId, members)))
     part = Part(group_id=GroupId("a"), step=PartStep.MOVED, percent=50, order=order, ordered_ms=4_000)
+    part = replace(part, others=tuple(MemberId(name) for name in ("m0", "m1", "m2") if members and name not in members))
     return part, Seen(ZERO, move=MoveProgress(order, Road.PASS, MoveStage.DONE, 4_000, 5_000))
 
 
@@ -84,6 +95,38 @@ def test_members_that_were_moved_are_compared_within_their_group() -> None:
     part, seen = share_moved("m1")
     control, treatment = seen_by_judge(part, seen, waited("a", 6_000, 10, 20, 10))
     assert (control, treatment) == ([(0.01, 0.01)], [(0.02,)])
+
+
+def test_members_that_joined_after_the_move_are_of_neither_arm() -> None:
+    """In a rolling restart they are all of the others, and joining takes long: any move would pass."""
+    part, seen = share_moved("m1")
+    control, treatment = seen_by_judge(part, seen, waited("a", 6_000, 10, 20, 10, 9_000, 9_000))
+    assert (control, treatment) == ([(0.01, 0.01)], [(0.02,)])
+    strangers = Waited(GroupId("a"), 7_000, ((MemberId("new"), 9_000),))
+    assert seen_by_judge(part, seen, strangers) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("members", "missing"),
+    [
+        (("m0", "m1"), ""),
+        ((), ""),
+        (("m0", "new"), "no member that was moved is left"),
+        (("m1", "new"), "no member is left that was there and was not moved"),
+    ],
+)
+def test_arm_without_members_is_told(members: tuple[str, ...], missing: str) -> None:
+    """But for a group that is empty or not heard, which may come back, and where other groups are there instead."""
+    part, seen = share_moved("m1")
+    look = Looked({part.group_id: replace(seen, members=tuple(map(MemberId, members)))}, {}, 1)
+    assert missing_arm(Progress(JUDGED, (part,)), look) == missing
+    assert missing_arm(Progress(JUDGED, (part,)), Looked({}, {}, 1)) == ""
+    assert missing_arm(Progress(PLAN, (part,)), look) == ""
+    assert missing_arm(replace(judged_after(40, 20), plan=JUDGED), look) == ""
+    is_still = missing_arm(Progress(JUDGED, (part, Part(group_id=GroupId("b")))), look)
+    assert is_still == (missing if "was moved" in missing and "not moved" not in missing else "")
+    whole, _ = share_moved()
+    assert missing_arm(Progress(JUDGED, (whole,)), look) == ""
 
 
 def test_group_that_was_moved_is_compared_with_one_whose_turn_has_not_come() -> None:

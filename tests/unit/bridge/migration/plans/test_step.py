@@ -32,7 +32,7 @@ from bridge.migration.plans.values import (
 )
 from bridge.migration.route import Road
 from tests.support.planned_world import TICK_MS, PlannedWorld
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 STAGES = (Stage(groups_percent=20, watch_ms=10_000), Stage(groups_percent=100, watch_ms=10_000))
 PLAN = Plan(name="p", destination=Road.UPSTREAM, groups=(Pattern("g-*"),), stages=STAGES, groups_max=2)
@@ -340,6 +340,28 @@ def test_stage_waits_for_its_judge_if_the_plan_says_so() -> None:
     other.run(20)
     other.tell(PromoteOrdered())
     assert other.phase() is Moving
+
+
+def test_stage_whose_moved_members_are_gone_is_held_or_says_so() -> None:
+    """A rolling restart gave everybody another id: nobody is left to judge, however long the stage waits."""
+    promoted = replace(JUDGED, stages=(replace(PLAN.stages[0], members_percent=50), *PLAN.stages[1:]))
+    plan = replace(promoted, conditions=Conditions(judge=Judge(undecided=Undecided.WAIT)))
+    one, other = watched(plan), watched(promoted)
+    one.members = other.members = [MemberId(f"new-{number}") for number in range(10)]
+    rebalance(one, 45, 500)
+    one.run(20)
+    assert isinstance(one.state, Held)
+    assert one.state.reason.startswith(
+        "the judge of waits can't become certain: no member that was moved is left; "
+        "`plan promote p` goes by the other conditions, `plan return p` brings the groups back; what it found: not"
+    )
+    assert one.state.progress.verdicts[-1].sentence == one.state.reason
+    one.tell(PromoteOrdered())
+    assert one.phase() is Moving
+    other.run(5)
+    assert other.phase() is Moving
+    kept = [verdict.sentence for verdict in other.state.progress.verdicts if verdict.ruling is Ruling.KEPT]
+    assert kept[0].endswith("; no member that was moved is left")
 
 
 def test_stage_waits_for_its_judge_though_nobody_is_heard() -> None:
