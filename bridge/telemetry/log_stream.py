@@ -63,6 +63,14 @@ class LogStream(logging.StreamHandler[TextIO]):
         if len(self._written) > REMEMBERED_MAX:
             self._tell_count(self._written.popitem(last=False)[1])
 
+    def copied_bugs(self) -> Mapping[str, int]:
+        """`bugs` as they are now: every thread may log, and add a code while somebody reads on."""
+        self.acquire()
+        try:
+            return dict(self.bugs)
+        finally:
+            self.release()
+
     def close(self) -> None:
         """Tell what was counted; the process ends."""
         while self._written:
@@ -90,7 +98,7 @@ class LogStream(logging.StreamHandler[TextIO]):
 
 def told_bugs() -> Mapping[str, int]:
     """The bugs that this process's log told since its start; nothing where its lines go elsewhere."""
-    return next((one.bugs for one in logging.getLogger().handlers if isinstance(one, LogStream)), {})
+    return next((one.copied_bugs() for one in logging.getLogger().handlers if isinstance(one, LogStream)), {})
 
 
 def _without_traceback(record: logging.LogRecord) -> logging.LogRecord:

@@ -73,7 +73,12 @@ def test_bugs_are_those_of_the_process_log(written: Written) -> None:
         root.addHandler(written.handler)
         written.log.removeHandler(written.handler)
         written.fail("c")
-        assert log_stream.told_bugs() == {"EB-X-001": 1}
+        told = log_stream.told_bugs()
+        assert told == {"EB-X-001": 1}
+        # Another thread logs while a scrape reads on.
+        written.fail("c", "a library failed: %s")
+        assert told == {"EB-X-001": 1}
+        assert log_stream.told_bugs() == {"EB-X-001": 1, "": 1}
     finally:
         root.handlers[:] = before
 
