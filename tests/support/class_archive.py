@@ -63,12 +63,22 @@ def provide_archive() -> None:
         return
     with archive.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not archive.is_file():
-            _make(archive)
+        failed = archive.with_suffix(".failed")
+        if not archive.is_file() and _words(failed) != _run():
+            _make(archive, failed)
     os.environ[OPTIONS] = java_options(archive)
 
 
-def _make(archive: Path) -> None:
+def _run() -> str:
+    """What all processes of a run have in common, and no other run."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+
+
+def _words(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _make(archive: Path, failed: Path) -> None:
     work = archive.with_suffix(".making")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
@@ -84,10 +94,13 @@ def _make(archive: Path) -> None:
             timeout=MAKING_S,
             check=True,
         )
-        for old in archive.parent.glob("spark-classes-*.jsa"):
-            old.unlink()
         fresh.replace(archive)
+        for old in (*archive.parent.glob("spark-classes-*.jsa"), *archive.parent.glob("spark-classes-*.failed")):
+            if old != archive:
+                old.unlink()
     except (OSError, subprocess.SubprocessError) as problem:
+        # Each of the run's processes would wait for it anew; the next run tries again.
+        failed.write_text(_run(), encoding="utf-8")
         print(f"Spark's Java starts without an archive of its classes: {problem}", file=sys.stderr)
     finally:
         shutil.rmtree(work, ignore_errors=True)

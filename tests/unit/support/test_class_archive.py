@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.class_archive import OPTIONS, SHARED_RUN, SHORT_LIVED, archive_path, java_options, provide_archive
 
+RUN = "PYTEST_XDIST_TESTRUNUID"
+
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -66,11 +68,31 @@ def test_archive_that_can_not_be_made_is_said_and_done_without(
 ) -> None:
     """A machine without Java is for the tests to find."""
 
+    tries: list[str] = []
+
     def fail(command: list[str], **_: object) -> None:
+        tries.append(os.environ[RUN])
         raise subprocess.TimeoutExpired(command, 1)
 
+    other = archive.parent / "spark-classes-3.0-1.jsa"
+    other.write_text("of another Spark", encoding="utf-8")
     monkeypatch.setattr("subprocess.run", fail)
-    provide_archive()
+    for run in ("first", "first", "second"):
+        monkeypatch.setenv(RUN, run)
+        provide_archive()
+    assert tries == ["first", "second"], "the processes of a run don't try one after the other"
     assert os.environ[OPTIONS] == SHORT_LIVED
     assert "without an archive of its classes" in capsys.readouterr().err
-    assert [path.suffix for path in archive.parent.iterdir()] == [".lock"]
+    assert other.is_file()
+    assert not archive.exists()
+
+
+def test_archive_is_made_by_the_run_after_one_that_failed(
+    archive: Path, starts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is left of the failure."""
+    monkeypatch.setenv(RUN, "second")
+    archive.with_suffix(".failed").write_text("first", encoding="utf-8")
+    provide_archive()
+    assert len(starts) == 1
+    assert {path.name for path in archive.parent.iterdir()} == {archive.name, archive.with_suffix(".lock").name}
