@@ -177,13 +177,14 @@ class FactWriter:
 
     def join(self, group: GroupTrack, member: MemberTrack, former_id: str, at_us: int) -> None:
         """A member is there; `former_id` had its static seat, "" for none."""
-        self._enter(group, member)
+        self._enter(group, member, at_us)
         is_return = bool(former_id)
         words = member_fields(group, member)
         fact = MemberJoined(**words, **input_fields(member.inputs), is_return=is_return, former_id=former_id)
         self.tell(group, fact, at_us)
 
-    def _enter(self, group: GroupTrack, member: MemberTrack) -> None:
+    def _enter(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
+        member.be_there(at_us)
         former = group.members.get(member.member_id)
         if former is not None:
             # A client that says its id again from the start: what its first life did not fetch, nobody waits for.
@@ -204,7 +205,7 @@ class FactWriter:
 
     def revive(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member goes on that was there before this run of the bridge."""
-        self._enter(group, member)
+        self._enter(group, member, at_us)
         words = member_fields(group, member)
         self.tell(group, MemberRevived(**words, **input_fields(member.inputs)), at_us)
         self.begin_phase(group, member, Phase.STABLE, at_us)

@@ -147,7 +147,8 @@ class LastHeard:
 
         So does librdkafka where its application is late; with the next poll it leaves and joins again by its id. A
         process that was frozen fetches before it leaves, and one that works beats. On road `embedded` heartbeats go by
-        unheard.
+        unheard. Whoever is known for less than `max.poll.interval.ms` before it fell silent was perhaps polled in that
+        time, as it joined.
         """
         silence = None if member.connection is None else self._silences.get(member.connection)
         fetched_us = self.fetched_us(member.inputs)
@@ -157,7 +158,10 @@ class LastHeard:
         is_late = until_us - since_us > (member.interval_ms * US_PER_MS or BEAT_US_MAX) + LATE_US
         # The leave was what ended the silence; its answer takes a moment.
         has_used = bool(member.assigned - member.unfetched)
-        return has_used and is_late and at_us - until_us <= BEAT_US_MAX and until_us - fetched_us > LATE_US
+        interval_us = _poll_interval_us(member)
+        is_long_there = 0 < interval_us <= max(since_us, fetched_us) - member.since_us
+        has_just_left = at_us - until_us <= BEAT_US_MAX and until_us - fetched_us > LATE_US
+        return has_used and is_late and is_long_there and has_just_left
 
     def polled_us(self, member: MemberTrack, at_us: int) -> int | None:
         """When the application of a member that has stopped polling can have taken something for the last time."""

@@ -100,6 +100,7 @@ class MemberTrack:
     parting_words: str = ""
     is_removed: bool = False
     interval_ms: int = 0
+    since_us: int = 0
     _written: tuple[Partitions, tuple[str, ...]] = (NO_PARTITIONS, ())
 
     # ------------------------------------------------------------------ what is read of it
@@ -199,6 +200,10 @@ class MemberTrack:
         self.interval_ms = interval_ms
 
     # ------------------------------------------------------------------ what it says and does
+
+    def be_there(self, at_us: int) -> None:
+        """It joins, or is met."""
+        self.since_us = at_us
 
     def learn(self, inputs: Inputs) -> None:
         """It says anew who and what it is."""

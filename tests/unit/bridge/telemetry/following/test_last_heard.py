@@ -130,26 +130,34 @@ def test_consumer_member_that_stops_polling_is_told_from_one_that_leaves() -> No
 
 
 @pytest.mark.parametrize(
-    ("left_ms", "interval_ms", "thawed", "departure"),
+    ("joined_ms", "left_ms", "interval_ms", "thawed", "departure"),
     [
-        (13_000, 5_000, False, Departure.POLL_TIMED_OUT),
-        (8_900, 5_000, False, Departure.LEFT),
-        (13_000, 9_000, False, Departure.LEFT),
-        (13_000, 5_000, True, Departure.LEFT),
+        (1_000, 23_000, 5_000, False, Departure.POLL_TIMED_OUT),
+        (1_000, 18_900, 5_000, False, Departure.LEFT),
+        (1_000, 23_000, 9_000, False, Departure.LEFT),
+        (1_000, 23_000, 5_000, True, Departure.LEFT),
+        (8_000, 23_000, 5_000, False, Departure.LEFT),
     ],
-    ids=["polled late", "a heartbeat was not due yet", "heartbeats are rare", "frozen, and fetched before it left"],
+    ids=[
+        "polled late",
+        "a heartbeat was not due yet",
+        "heartbeats are rare",
+        "frozen, and fetched before it left",
+        "joined less than a poll interval before its silence",
+    ],
 )
 def test_librdkafka_that_is_polled_late_is_silent_until_it_leaves(
-    left_ms: int, interval_ms: int, thawed: bool, departure: Departure
+    joined_ms: int, left_ms: int, interval_ms: int, thawed: bool, departure: Departure
 ) -> None:
     """It fetches by itself until max.poll.interval.ms is over, then sends nothing until it is polled (KIP-848)."""
     ears = Ears()
     ears.topics.change([Topic(TOPIC_ID, TopicName("t"), 2)], ())
+    ears.now_ms = joined_ms
     told = replace(reported(1, (0,)), heartbeat_interval_ms=interval_ms)
     ears.answer(ears.ask(replace(report("a", 0), rebalance_timeout_ms=9_000)), told)
-    ears.follower.fetched(CLIENT, named(0), False, 5_000_000)
-    ears.follower.spoke(1, 3_000_000)
-    ears.follower.fetches(CLIENT, 6_000_000)
+    ears.follower.fetched(CLIENT, named(0), False, 15_000_000)
+    ears.follower.spoke(1, 13_000_000)
+    ears.follower.fetches(CLIENT, 16_000_000)
     ears.now_ms = left_ms
     if thawed:
         ears.follower.fetches(CLIENT, left_ms * 1_000 - 1_000)
@@ -158,7 +166,7 @@ def test_librdkafka_that_is_polled_late_is_silent_until_it_leaves(
     assert isinstance(gone, MemberLeft)
     assert gone.departure is departure
     released = [fact for fact in ears.log.of(PartitionsReleased) if isinstance(fact, PartitionsReleased)]
-    idle_us = {Departure.POLL_TIMED_OUT: (left_ms - 6_000 + 9_000) * 1_000}.get(departure, 0)
+    idle_us = {Departure.POLL_TIMED_OUT: (left_ms - 16_000 + 9_000) * 1_000}.get(departure, 0)
     assert [fact.idle_us for fact in released] == [idle_us]
 
 
