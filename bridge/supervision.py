@@ -153,3 +153,24 @@ def start_guarded(
 ) -> None:
     """Start what is done once; its failure does not reach the nursery, but `failed`, see `guarded`."""
     nursery.start_soon(partial(guarded, failures, task, work, failed), name=task.name)
+
+
+class Single:
+    """What is done once at a time: a start does nothing while the one before it goes on."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._goes_on = False
+
+    def start(self, nursery: trio.Nursery, failures: Failures, work: Work) -> None:
+        """Start it as `start_guarded` does; it may be started again once it is done or has failed."""
+        if not self._goes_on:
+            self._goes_on = True
+            start_guarded(nursery, failures, self._task, partial(self._do, work), self._end)
+
+    async def _do(self, work: Work) -> None:
+        await work()
+        self._end()
+
+    def _end(self) -> None:
+        self._goes_on = False

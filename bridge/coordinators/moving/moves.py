@@ -26,7 +26,7 @@ from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
-from bridge.supervision import MOVE, MOVES, Failures, Work, start_guarded, start_job
+from bridge.supervision import MOVE, MOVES, Failures, Single, Work, start_guarded, start_job
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
@@ -61,6 +61,8 @@ class _Running:
     due_ms: int = 0
     is_stopped: bool = False
     is_late: bool = False
+    wait: Single = field(default_factory=partial(Single, MOVE))
+    """For a broker's topics, or for the journal."""
     first: Road | None = None
     """Where the first of two ways begins, though its group as a whole is elsewhere: as it is written."""
     at: Road | None = None
@@ -163,20 +165,24 @@ class LiveMoves:
         while True:
             await trio.sleep(LOOK_S)
             for running in tuple(self._running.values()):
-                await self._look_at(running)
+                self._look_at(running)
 
-    async def _look_at(self, running: _Running) -> None:
+    def _look_at(self, running: _Running) -> None:
+        """What is due by time, at once: whatever waits for a broker or the journal does so in a task of its own."""
         move, now_ms = running.move, self._around.now_ms()
         if move is None:
             return
+        assert self._nursery is not None, "moves are looked after while the bridge runs"
         move.excuse(now_ms - running.hold_ms)
         if isinstance(move, (AdoptMove, ReleaseMove, ReseatMove)):
             # It has bounds of its own.
             return
         if isinstance(move, GiveBackMove):
-            await self._give_back_who_rests(running, move)
+            running.wait.start(self._nursery, self._supervised, partial(self._give_back_who_rests, running, move))
         else:
-            await move.look()
+            move.keep_scout()
+            if move.lacks_topics:
+                running.wait.start(self._nursery, self._supervised, move.look_at_topics)
         if now_ms < running.due_ms:
             return
         running.due_ms = now_ms + running.session_ms

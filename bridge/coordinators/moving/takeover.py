@@ -90,7 +90,8 @@ class TakeOverMove:
     ) -> None:
         self.is_over: Callable[[], None] = lambda: None
         """Called once everybody has come to an end."""
-        self._lacks_topics = False
+        self.lacks_topics = False
+        """Whether somebody could not be asked for, as topics that it uses were not known."""
         self.beside: set[MemberId] = set()
         """Classic members that joined their broker too late to be of this move: they are its own also behind the end,
         where nobody else knows them.
@@ -310,7 +311,7 @@ class TakeOverMove:
         # Partitions without a topic id would be missing in the heartbeat, as if given up.
         is_known = catalog.knows({one.topic for one in member.using})
         if not is_known or self._upstream.is_closed:
-            self._lacks_topics = self._lacks_topics or not is_known
+            self.lacks_topics = self.lacks_topics or not is_known
             self._happen(Answered(member_id, _NOT_YET))
             return
         request = replace(to_heartbeat(inquiry, None, catalog), member_id=self._seat_id(member_id))
@@ -380,16 +381,14 @@ class TakeOverMove:
         if isinstance(answer, Granted) and answer.member_epoch > JOIN_EPOCH:
             self._scout_epoch = answer.member_epoch
 
-    async def look(self) -> None:
-        """Look after the scout, and at the topics if they were missed; to be called now and then."""
-        self._keep_scout()
-        if self._lacks_topics:
-            with contextlib.suppress(BrokerUnreachable):
-                await self._upstream.look_at_topics()
-                self._lacks_topics = False
+    async def look_at_topics(self) -> None:
+        """Look at the topics, which `lacks_topics`: as long as the broker takes for it."""
+        with contextlib.suppress(BrokerUnreachable):
+            await self._upstream.look_at_topics()
+            self.lacks_topics = False
 
-    def _keep_scout(self) -> None:
-        """Have it say that it lives, when it is time."""
+    def keep_scout(self) -> None:
+        """Have it say that it lives, when it is time; to be called now and then."""
         via = NOWHERE if self.state.pilot is None else self._vias.get(self.state.pilot, NOWHERE)
         is_due = self._around.now_ms() >= self._scout_beats_ms
         if self.state.scout is not Scout.IN or self._scout_epoch == JOIN_EPOCH or via == NOWHERE or not is_due:

@@ -5,7 +5,7 @@ import trio
 import trio.testing
 
 from bridge import supervision
-from bridge.supervision import ADMIN, SWEEP, TASKS, Failures, guarded, keep_running, start_guarded, start_job
+from bridge.supervision import ADMIN, SWEEP, TASKS, Failures, Single, guarded, keep_running, start_guarded, start_job
 
 
 class Flaky:
@@ -113,3 +113,16 @@ async def test_what_is_done_at_once_spares_its_caller(caplog: pytest.LogCaptureF
     failures.spare(SWEEP, lambda: None)
     assert failures.counts["sweep"] == 1
     assert "LookupError" in caplog.text
+
+
+async def test_single_goes_on_once_and_begins_anew_when_done_or_failed(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A failure is no reason never to do it again."""
+    failures, flaky, single = Failures(), Flaky(1, lasts_s=1), Single(SWEEP)
+    async with trio.open_nursery() as nursery:
+        for _ in range(6):
+            single.start(nursery, failures, flaky.run)
+            await trio.sleep(0.6)
+    assert len(flaky.began_s) == 3
+    assert failures.counts["sweep"] == 1

@@ -8,10 +8,13 @@ import trio
 from trio.testing import MockClock
 
 from bridge import supervision
+from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.surroundings import SCOUT_ID
+from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, Task, Work
@@ -50,6 +53,33 @@ async def test_second_order_is_refused_while_one_is_carried_out(autojump_clock: 
         assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-202")
         assert world.progress().order.destination is Road.UPSTREAM
         assert [move.stage for move in world.live.all()] == [MoveStage.MOVING]
+
+
+async def test_broker_that_does_not_tell_its_topics_holds_no_request_up(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is due by time is done whatever a move waits for, and one look goes on at a time."""
+    looks, excused = list[float](), list[int]()
+
+    async def hang(_: UpstreamGroups) -> None:
+        looks.append(trio.current_time())
+        await trio.sleep_forever()
+
+    def note(_: TakeOverMove, before_ms: int) -> None:
+        excused.append(before_ms)
+
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        await world.order(Road.UPSTREAM)
+        monkeypatch.setattr(UpstreamGroups, "look_at_topics", hang)
+        monkeypatch.setattr(Catalog, "knows", lambda *_: False)
+        monkeypatch.setattr(TakeOverMove, "excuse", note)
+        world.beat("a")
+        await trio.sleep(1)
+        assert len(looks) == 1
+        before = len(excused)
+        await trio.sleep(1)
+        assert (len(excused) > before, len(looks)) == (True, 1)
 
 
 async def test_nobody_to_be_moved_is_an_obstacle_and_a_check_changes_nothing(autojump_clock: MockClock) -> None:
