@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
@@ -77,3 +77,26 @@ def test_storms_go_on_begin_and_become_one(store: Store, monkeypatch: pytest.Mon
     found, expected = (Counter(str(row) for row in made.collect()) for made in (store.read(STORMS), storms(rows, 3)))
     assert (found - expected, expected - found) == (Counter(), Counter())
     assert len(expected) > 15
+
+
+def test_day_of_a_storm_that_joins_one_of_the_day_before_is_made_anew(store: Store) -> None:
+    """Its own day has one less by then, though none of its files has anything new."""
+    midnight_us = 24 * 60 * MINUTE_US
+    before = [("g", f"r{at}", midnight_us + at * MINUTE_US, "a") for at in (*range(-25, -14), *range(1, 12))]
+    columns = "group_id string, rebalance_id string, began_us long, cause string"
+
+    def rebalances(rows: Sequence[tuple[str, str, int, str]]) -> DataFrame:
+        dated = store.spark.createDataFrame(list(rows), columns).withColumn(
+            "date", f.date_from_unix_date(f.floor(f.col("began_us") / midnight_us).cast("int"))
+        )
+        return conform(REBALANCES, dated)
+
+    store.append(REBALANCES, rebalances(before))
+    store.append(STORMS, storms(rebalances(before)))
+    assert store.read(STORMS).select("date").distinct().count() == 2
+    known = {file.path for file in store.log(REBALANCES).files()}
+    store.append(REBALANCES, rebalances([("g", f"r{at}", midnight_us + at * MINUTE_US, "a") for at in range(-14, 0)]))
+    bringing = Increment(store, 1, Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=()))
+    bringing._storms([one.path for one in store.log(REBALANCES).files() if one.path not in known])
+    assert store.read(STORMS).count() == 1
+    assert bringing.days == {"1970-01-01", "1970-01-02"}
