@@ -16,7 +16,12 @@ NO_NAME = "a name that can't be read"
 """What stands for a host that is no ASCII, or has not been read yet."""
 HELLO_BYTES_MAX = 65_536
 """Those of browsers have some 2 KB, with keys for quantum computers and a ticket."""
-
+LOOKS_MAX = 32
+"""Each begins anew with all that has come. The first record is waited for whole, and a lawful hello has few records."""
+RECORD_HEADER_BYTES = 5
+RECORD_BYTES_MAX = 16_384
+"""What TLS lets a record hold that isn't encrypted."""
+HANDSHAKE = 22
 
 STILL_MAX = 20
 STILL_S = 0.05
@@ -71,23 +76,36 @@ class HelloReader:
 
     async def peek(self, client: socket.socket) -> str | None:
         """The same of a socket, as soon as it has come; the hello is left there, and the caller sets the deadline."""
-        seen_bytes, still = 0, 0
+        seen_bytes, still, looks = 0, 0, 0
         try:
-            while seen_bytes < HELLO_BYTES_MAX and still < STILL_MAX:
+            while seen_bytes < HELLO_BYTES_MAX and still < STILL_MAX and looks < LOOKS_MAX:
                 data = client.recv(HELLO_BYTES_MAX, socket.MSG_PEEK)
                 if len(data) == seen_bytes:
                     still += 1
                     await trio.sleep(STILL_S)
                     continue
-                seen_bytes = len(data)
-                with suppress(PartialHello):
-                    return self.read(data)
-                # It is readable as it is: only more counts.
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, seen_bytes + 1)
+                seen_bytes, looks = len(data), looks + 1
+                needed_bytes = first_record_bytes(data)
+                if seen_bytes >= needed_bytes:
+                    with suppress(PartialHello):
+                        return self.read(data)
+                # It is readable as it is: only more counts, and no more than the limit is waited for.
+                least_bytes = min(max(needed_bytes, seen_bytes + 1), HELLO_BYTES_MAX)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least_bytes)
                 await trio.lowlevel.wait_readable(client)
             return NO_NAME
         finally:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+
+
+def first_record_bytes(data: bytes) -> int:
+    """How many bytes must have come to be looked at: the first record, or none where none begins as a hello does."""
+    if data[:1] != bytes([HANDSHAKE]):
+        return 0
+    if len(data) < RECORD_HEADER_BYTES:
+        return RECORD_HEADER_BYTES
+    size = int.from_bytes(data[RECORD_HEADER_BYTES - 2 : RECORD_HEADER_BYTES])
+    return RECORD_HEADER_BYTES + size if size <= RECORD_BYTES_MAX else 0
 
 
 @contextmanager

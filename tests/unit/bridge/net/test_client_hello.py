@@ -90,3 +90,58 @@ async def test_hello_that_ends_or_has_no_end_names_nobody(monkeypatch: pytest.Mo
             if hangs_up:
                 end.shutdown(socket.SHUT_WR)
             assert await HelloReader().peek(client) == NO_NAME
+
+
+def records(message: bytes, size: int) -> bytes:
+    """A handshake message cut into many records."""
+    parts = [message[start : start + size] for start in range(0, len(message), size)]
+    return b"".join(b"\x16\x03\x01" + len(part).to_bytes(2) + part for part in parts)
+
+
+class Dripping(socket.socket):
+    """Byte by byte comes what it is to say; it is readable where the least number of bytes has come."""
+
+    said = b""
+    come_bytes = 1
+    least_bytes = 1
+
+    def recv(self, size: int, _: int = 0, /) -> bytes:
+        """What has come, left where it is."""
+        return self.said[: min(size, self.come_bytes)]
+
+    def setsockopt(self, *values: object) -> None:
+        """Only of the least number of bytes."""
+        assert isinstance(values[2], int)
+        self.least_bytes = values[2]
+
+    async def wait(self, _: socket.socket) -> None:
+        """In place of trio's."""
+        await trio.lowlevel.checkpoint()
+        self.come_bytes = max(self.come_bytes + 1, self.least_bytes)
+
+
+@pytest.mark.parametrize(
+    ("said", "host", "looks_max"),
+    [
+        (hello(HOST), HOST, 1),
+        (records(b"\x01" + (3_000).to_bytes(3) + bytes(3_000), 1), NO_NAME, client_hello.LOOKS_MAX),
+    ],
+    ids=["one record", "a record for each byte"],
+)
+async def test_looks_do_not_grow_with_the_pieces(
+    said: bytes, host: str, looks_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look has OpenSSL read all that came: one at every byte would be the square of what a stranger sends."""
+    looks = list[int]()
+    read = HelloReader.read
+
+    def counted(self: HelloReader, data: bytes) -> str | None:
+        looks.append(len(data))
+        return read(self, data)
+
+    monkeypatch.setattr(HelloReader, "read", counted)
+    with Dripping() as client, trio.fail_after(PATIENCE_S):
+        client.said = said
+        monkeypatch.setattr(trio.lowlevel, "wait_readable", client.wait)
+        assert await HelloReader().peek(client) == host
+    assert len(looks) <= looks_max
