@@ -83,10 +83,10 @@ class Connected(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shaken:
-    """A connection inside TLS, and whose certificate it showed."""
+    """A connection inside TLS, and what the certificate that it showed allows by now."""
 
     stream: Connected
-    certified: Certified
+    certify: Callable[[], Certified]
 
 
 ShakeHands = Callable[[socket.socket, str], Awaitable[Shaken | None]]

@@ -26,7 +26,13 @@ class ServePages(Protocol):
     """See `web_server.serve_pages`."""
 
     def __call__(
-        self, listener: socket.socket, sources: AdminSources, shake_hands: ShakeHands | None, *, only_local: bool
+        self,
+        listener: socket.socket,
+        sources: AdminSources,
+        supervised: Failures,
+        shake_hands: ShakeHands | None,
+        *,
+        only_local: bool,
     ) -> Awaitable[None]:
         """Serve until cancelled."""
 
@@ -59,11 +65,13 @@ async def serve_admin(
         LOG.info("the admin API listens at %s%s", bound, "" if shake_hands is None else ", in TLS")
         task_status.started(bound)
 
+        failures = supervised or Failures()
+
         async def serve() -> None:
             serve_pages = await _load_pages(listener)
-            await serve_pages(listener.dup(), sources, shake_hands, only_local=only_local)
+            await serve_pages(listener.dup(), sources, failures, shake_hands, only_local=only_local)
 
-        await keep_running(supervised or Failures(), ADMIN, serve)
+        await keep_running(failures, ADMIN, serve)
 
 
 async def _load_pages(listener: socket.socket) -> ServePages:

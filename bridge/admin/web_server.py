@@ -6,8 +6,9 @@ it, and its application tells the pages who was shown (decision 610).
 
 import logging
 import socket
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 import trio
@@ -23,10 +24,14 @@ from bridge.admin.certificates import PLACE, Certified, ShakeHands
 from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import error_document, show
 from bridge.admin.pages import make_application, show_life
+from bridge.supervision import ADMIN, Failures, guarded
 
 HTTP_LOG = logging.getLogger("epochbridge.admin.http")
 HTTP_LOG.setLevel(logging.WARNING)  # what it has to tell at a start is for those who run Hypercorn by hand
+LOG = logging.getLogger("epochbridge.admin")
 HEADERS_BYTES_MAX = 16_384
+CONNECTIONS_MAX = 256
+"""At once: each takes a descriptor of those that Kafka's clients need."""
 READ_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 5.0
 TLS_RECORD = b"\x16"
@@ -37,10 +42,18 @@ _PLAIN = "this admin API speaks TLS (admin.tls), and the request came without; a
 
 
 async def serve_pages(
-    listener: socket.socket, sources: AdminSources, shake_hands: ShakeHands | None = None, *, only_local: bool
+    listener: socket.socket,
+    sources: AdminSources,
+    supervised: Failures,
+    shake_hands: ShakeHands | None = None,
+    *,
+    only_local: bool,
 ) -> None:
-    """Serve until cancelled, in TLS where hands can be shaken; the listener is closed then."""
-    connections = Connections(make_application(sources, only_local=only_local), shake_hands)
+    """Serve until cancelled, in TLS where hands can be shaken; the listener is closed then.
+
+    What fails on one connection is told, counted, and ends that one.
+    """
+    connections = Connections(make_application(sources, only_local=only_local), supervised, shake_hands)
     listening = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
     await trio.serve_listeners(connections.serve, [listening])
 
@@ -48,14 +61,34 @@ async def serve_pages(
 class Connections:
     """Those of one listener, each with its own server."""
 
-    def __init__(self, application: ASGIApp, shake_hands: ShakeHands | None) -> None:
+    def __init__(self, application: ASGIApp, supervised: Failures, shake_hands: ShakeHands | None) -> None:
         self._application = application
+        self._supervised = supervised
+        self._open = 0
+        self._is_full = False
         self._shake_hands = shake_hands
         self._config = _configure()
         self._context = WorkerContext(None)
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """Serve one until it ends."""
+        """Serve one until it ends; the last of too many at once is closed without a word."""
+        if self._open >= CONNECTIONS_MAX:
+            if not self._is_full:
+                LOG.warning(
+                    "EB-ADMIN-025: %d programs are connected to the admin API, and others are turned away until one "
+                    "goes; see who opens these connections and keeps them",
+                    self._open,
+                )
+            self._is_full = True
+            return
+        self._open += 1
+        try:
+            await guarded(self._supervised, ADMIN, partial(self._serve_in_its_way, stream))
+        finally:
+            self._open -= 1
+            self._is_full = False
+
+    async def _serve_in_its_way(self, stream: trio.SocketStream) -> None:
         if self._shake_hands is None:
             await self._serve(stream, self._application)
             return
@@ -74,7 +107,7 @@ class Connections:
         if shaken is not None:
             # It is asked for what TCPServer asks of a stream.
             stream = cast(trio.SocketStream, shaken.stream)
-            await self._serve(stream, _named(self._application, shaken.certified))
+            await self._serve(stream, _named(self._application, shaken.certify))
 
     async def _serve(self, stream: trio.SocketStream, application: ASGIApp) -> None:
         # Starlette and Hypercorn write the type of an ASGI application differently, and TCPServer only one of both
@@ -85,11 +118,11 @@ class Connections:
         await TCPServer(wrapped, self._config, self._context, state, either)
 
 
-def _named(application: ASGIApp, certified: Certified) -> ASGIApp:
-    """The application as one connection asks it."""
+def _named(application: ASGIApp, certify: Callable[[], Certified]) -> ASGIApp:
+    """The application as one connection asks it: what its certificate allows is looked up at each request."""
 
     async def answer(scope: MutableMapping[str, object], receive: Receive, send: Send) -> None:
-        scope[PLACE] = certified
+        scope[PLACE] = certify()
         await application(scope, receive, send)
 
     return cast(ASGIApp, answer)

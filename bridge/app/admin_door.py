@@ -67,7 +67,9 @@ class AdminDoor:
         if isinstance(found, Rejected):
             self._tell(found, host)
             return None
-        return Shaken(TlsStream(found), self._roles.certify(found.subject))
+        subject = found.subject
+        # By the lines that count when it asks: they may be read again while it is connected.
+        return Shaken(TlsStream(found), lambda: self._roles.certify(subject))
 
     def _tell(self, rejected: Rejected, host: str) -> None:
         why = WHY.get(rejected.reason)

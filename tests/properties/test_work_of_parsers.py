@@ -36,6 +36,7 @@ from bridge.wire.frames import RequestHeader, read_request_header, read_response
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.list_offsets import LIST_OFFSETS_VERSION, read_end_offsets
 from bridge.wire.metadata import read_metadata, read_topic_errors
+from bridge.wire.named_groups import groups_in_settings
 from bridge.wire.produce import expects_answer
 from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import (
@@ -47,6 +48,7 @@ from bridge.wire.sasl import (
     read_step,
     read_username,
 )
+from bridge.wire.sasl_answers import read_mechanism, read_token
 from bridge.wire.scram import Proof, check_server, prove
 from bridge.wire.share_and_streams import group_of, is_let_in
 from tests.support.grown_messages import Grown, array_paths, tags
@@ -66,7 +68,7 @@ SIZES = (30, 60, 120)
 Make = Callable[[int], Callable[[], object]]
 """A reading of an input that grows with a number."""
 
-WRITERS = {"response_frame", "request_frame", "put_correlation_id"}
+WRITERS = {"response_frame", "request_frame", "put_correlation_id", "authenticate_answer"}
 BELOW = {
     "read_place", "replace", "locate_node_endpoints",  # by brokers_in and rewrite
     "allow", "part_of", "fault_of_cut",  # by decode_request
@@ -223,6 +225,18 @@ def login(size: int, token: bytes) -> bytes:
     return request_frame(RequestHeader(0, ApiKey.SASL_AUTHENTICATE, 2, 1, "c", 0), body)
 
 
+def handshake(size: int) -> bytes:
+    """A SaslHandshake v1 request for a mechanism of a long name."""
+    return request_frame(RequestHeader(0, ApiKey.SASL_HANDSHAKE, 1, 1, "c", 0), pack(">h", size) + b"m" * size)
+
+
+def settings(size: int, *, groups: int) -> bytes:
+    """A DescribeConfigs v4 request about groups that together name so many settings, or each none."""
+    keys = compact_size_bytes(size if groups == 1 else 0) + (b"\x02k" * size if groups == 1 else b"")
+    body = compact_size_bytes(groups) + (b"\x20\x02g" + keys + b"\x00") * groups + b"\x00\x00\x00"
+    return request_frame(RequestHeader(0, ApiKey.DESCRIBE_CONFIGS, 4, 1, "c", 0), body)
+
+
 def let_in(size: int) -> object:
     """What a broker answers to a heartbeat of a share group, whose header has many tags."""
     header = read_request_header(share_heartbeat(1))
@@ -306,6 +320,10 @@ BY_HAND: dict[str, Make] = {
     "read_username": lambda n: partial(with_header, read_username, login(n, b"\0" + b"u" * n + b"\0p")),
     "read_username, SCRAM": lambda n: partial(with_header, read_username, login(n, b"n,,n=" + b"=2C" * n + b",r=x")),
     "read_username, no name": lambda n: partial(with_header, read_username, login(n, b"n=" + b"n," * n)),
+    "read_mechanism": lambda n: partial(with_header, read_mechanism, handshake(n)),
+    "read_token": lambda n: partial(with_header, read_token, login(n, b"t" * n)),
+    "groups_in_settings": lambda n: partial(with_header, groups_in_settings, settings(n, groups=n)),
+    "groups_in_settings, keys": lambda n: partial(with_header, groups_in_settings, settings(n, groups=1)),
     "is_let_in": lambda n: partial(let_in, n),
     "read_step": lambda n: partial(
         read_step, response_frame(36, 2, 1, bytes(2) + b"\x01" + compact_size_bytes(n) + b"a" * n + bytes(8)), 2

@@ -9,16 +9,17 @@ import trio
 
 from bridge.admin.addresses import parse_address
 from bridge.admin.server import serve_admin
+from bridge.supervision import Failures
 from tests.support.admin_views import StillSnapshots, still_sources
 
 ANY_PORT = "127.0.0.1:0"
 
 
 @asynccontextmanager
-async def running(snapshots: StillSnapshots | None = None) -> AsyncIterator[str]:
+async def running(snapshots: StillSnapshots | None = None, supervised: Failures | None = None) -> AsyncIterator[str]:
     """The bound address of an admin API that ends with the block."""
     async with trio.open_nursery() as nursery:
-        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, still_sources(snapshots)))
+        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, still_sources(snapshots), supervised))
         yield bound
         nursery.cancel_scope.cancel()
 

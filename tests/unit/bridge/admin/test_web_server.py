@@ -1,8 +1,13 @@
 """What the web server does with odd requests, over real loopback sockets."""
 
+import httpx
+import pytest
 import trio
+import trio.testing
 
-from bridge.admin.web_server import HEADERS_BYTES_MAX
+from bridge.admin import web_server
+from bridge.admin.web_server import HEADERS_BYTES_MAX, Connections
+from bridge.supervision import ADMIN, Failures
 from tests.support.admin_asked import get, running, talk
 
 
@@ -39,3 +44,43 @@ async def test_half_a_request_holds_up_nobody() -> None:
         with trio.fail_after(10):
             assert (await get(bound, "/groups")).status_code == 200
         await stream.aclose()
+
+
+async def test_what_fails_on_one_connection_ends_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under trio's listeners it ended all of them, and the server with them."""
+    serve, failed = Connections._serve_in_its_way, list[trio.SocketStream]()
+
+    async def fail_once(self: Connections, stream: trio.SocketStream) -> None:
+        if not failed:
+            failed.append(stream)
+            raise ValueError("a bug")
+        await serve(self, stream)
+
+    monkeypatch.setattr(Connections, "_serve_in_its_way", fail_once)
+    failures = Failures()
+    async with running(supervised=failures) as bound:
+        async with await talk(bound, b"") as unlucky:
+            with trio.fail_after(10):
+                assert await unlucky.receive_some() == b""
+        assert (await get(bound, "/livez")).status_code == 200
+    assert failures.counts[ADMIN.name] == 1
+
+
+async def is_served(bound: str) -> bool:
+    """Whether an answer comes."""
+    try:
+        return (await get(bound, "/livez")).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+async def test_more_than_some_connections_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes a descriptor; whoever comes when one has gone is served."""
+    monkeypatch.setattr(web_server, "CONNECTIONS_MAX", 1)
+    async with running() as bound:
+        async with await talk(bound, b"GET /livez HTTP/1.1\r\n"), await talk(bound, b"") as second:
+            with trio.fail_after(10):
+                assert await second.receive_some() == b""
+        with trio.fail_after(10):
+            while not await is_served(bound):
+                await trio.testing.wait_all_tasks_blocked(0.01)
