@@ -96,7 +96,7 @@ def _area(area: str, rows: list[Mention]) -> Iterator[str]:
     yield from (f"## {area}: {AREAS[area]}", "", "| code | what it says | from |", "|---|---|---|")
     for code, places in groupby(rows, key=lambda one: one.code):
         said = list(places)
-        words = "<br>".join(dict.fromkeys(_escaped(one.words) for one in said))
+        words = "<br>".join(dict.fromkeys(_escaped(one.words) for one in said if one.words.strip(NO_WORDS)))
         paths = ", ".join(dict.fromkeys(f"`{one.path}`" for one in said))
         yield f"| `{code}` | {words} | {paths} |"
 
@@ -152,21 +152,41 @@ class Module:
         match self._parents.get(node):
             case ast.Tuple(elts=[first, second]) if first is node:
                 return _sentence(text_of(second))
-            case ast.Call(args=[first, ast.Name(id=name)]) if first is node:
-                return _sentence(self._assigned(name, node.lineno))
-            case ast.Call(args=[first, second]) if first is node:
-                return _sentence(text_of(second))
+            case ast.Call(args=[first, second, *others], keywords=named) if first is node:
+                remedies = [*others, *(one.value for one in named if one.arg == "remedy")]
+                told, remedy = self._told(second), "".join(self._told(one) for one in remedies[:1])
+                return f"{told or GAP}; {remedy}" if remedy.strip(NO_WORDS) else told
+            case ast.Dict() as fields:
+                return self._logged(fields)
             case _:
                 return ""
 
+    def _logged(self, fields: ast.Dict) -> str:
+        """The message of the line that carries these fields."""
+        match self._parents.get(self._parents.get(fields, fields)):
+            case ast.Call(args=[message, *_]):
+                return self._told(message)
+        return ""
+
+    def _told(self, node: ast.expr) -> str:
+        """A text as it stands, or what the name of one was last given, without a code at its begin."""
+        match node:
+            case ast.Name(id=name):
+                text = self._assigned(name, node.lineno)
+            case ast.BinOp(left=ast.Name(id=name), op=ast.Mod()):
+                text = self._assigned(name, node.lineno)
+            case _:
+                text = text_of(node)
+        return _sentence(CODE.sub("", text))
+
     def _assigned(self, name: str, line: int) -> str:
         """The text that a name was last given before this line."""
-        text = ""
+        given: dict[int, ast.expr] = {}
         for node in self._nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name and node.lineno <= line:
-                    text = text_of(value)
-        return text
+                    given[node.lineno] = value
+        return self._told(given[max(given)]) if given else ""
 
     def _used(self, name: str) -> str:
         """The text of the string of this module that begins with this name's value."""
@@ -198,11 +218,13 @@ class Module:
         return ""
 
     def _docstring(self, node: ast.AST) -> str:
-        """The first line on what the string stands in: a function, or the class of a method that Python calls."""
+        """The first line on the class whose code this is; what a function is for says nothing of a code in it."""
         around = self._parents.get(node)
         while around is not None:
-            if isinstance(around, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and around.name[:2] != "__":
-                return (ast.get_docstring(around) or around.name).split("\n", maxsplit=1)[0]
+            if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) and around.name[:2] != "__":
+                return GAP
+            if isinstance(around, ast.ClassDef):
+                return (ast.get_docstring(around) or GAP).split("\n", maxsplit=1)[0]
             around = self._parents.get(around)
         return GAP
 

@@ -26,6 +26,9 @@ KINDS = ("consumer", "classic")
 ORDER_BYTES_MAX = 1_048_576
 NAME_BYTES_MAX = 32_767
 """The most that a string of Kafka's protocol holds."""
+_UNREADABLE = "EB-ADMIN-009"
+"""The order can't be read: it is no JSON object, longer than 1 MiB, or a value in it is none that is wanted; the sentence says
+which."""
 _STRANGER = (
     "orders are taken from this machine, by a loopback address, or with a token or a certificate; run the command "
     "where the bridge runs, or give the token of admin.token.path with --admin-token-path FILE"
@@ -67,7 +70,7 @@ class Orders:
         try:
             return await self._page(request)
         except OrderRefused as problem:
-            return await show(error_document("EB-ADMIN-009", str(problem)), 400)
+            return await show(error_document(_UNREADABLE, str(problem)), 400)
 
     async def _refusal(self, request: Request) -> Response | None:
         """What somebody is told who may not give orders."""

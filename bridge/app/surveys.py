@@ -44,6 +44,8 @@ _NOT_KNOWN = (
     "EB-CENSUS-002: no broker has answered yet: what is shown is what was heard here; check bootstrap and that the"
     " cluster runs"
 )
+_UNANSWERED = "EB-CENSUS-005"
+"""A broker did not answer one question of the census; the sentence says which broker, and why."""
 _NOT_FOLLOWED = (
     "EB-CENSUS-003: groups are not followed: libraries, timeouts and who comes through this bridge are not known; set"
     " metrics.rebalances: true"
@@ -132,7 +134,7 @@ class AppSurveys:
             unseen.append(_NOT_KNOWN)
         brokers = await self._survey.describe_brokers(nodes)
         groups = await self._survey.find_groups(nodes)
-        unseen += [f"EB-CENSUS-005: {fault}" for fault in _faults(groups)]
+        unseen += [f"{_UNANSWERED}: {fault}" for fault in _faults(groups)]
         offsets = {name: one for found in groups for name, one in found.offsets.items()}
         ends = await self._survey.find_end_offsets(committed_partitions(offsets.values()))
         listed, classic, consumer = _put_together(groups)

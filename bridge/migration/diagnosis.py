@@ -267,7 +267,7 @@ def _check_bridge(seen: Examined) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "EB-DOCTOR-164",
             f"the admin API listens at {bridge.admin}, beyond this machine, without TLS: tokens can be read along",
-            "set admin.listen to a loopback address, or keep the port behind a firewall",
+            "set admin.tls, or admin.listen to a loopback address, or keep the port behind a firewall",
             Severity.WARNS,
         )
 

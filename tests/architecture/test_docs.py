@@ -16,6 +16,8 @@ PAGES = sorted(
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
     if "changes.d" not in page.parts and page.name != "CHANGELOG.md"
 )
+NOTES = (ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "changes.d").glob("*.md")))
+"""What is read as one page at the top: a release puts the notes into the changelog, with their links."""
 SOURCES = ("bridge/", "translators/", "tests/", "deploy/", "docs/")
 OLD_NAMES = ("docs/decisions/",)
 """Pages that may name what has gone: a decision tells of its day."""
@@ -67,10 +69,11 @@ def test_rooms_name_what_is_in_the_code() -> None:
 def test_links_lead_somewhere() -> None:
     """A link to a file of ours, and to a heading in it."""
     broken = []
-    for page in PAGES:
+    for page in (*PAGES, *NOTES):
+        folder = ROOT if page in NOTES else page.parent
         for place, line in lines_of(page):
             for target in re.findall(r"\]\(([^)#:\s]*)(?:#[^)\s]*)?\)", line):
-                if target and not (page.parent / target).exists():
+                if target and not (folder / target).exists():
                     broken.append(f"{place} {target}")
     assert broken == []
 
@@ -127,10 +130,11 @@ def headings(page: Path) -> set[str]:
 def test_links_lead_to_headings() -> None:
     """The part behind # is a heading of that page."""
     broken = []
-    for page in PAGES:
+    for page in (*PAGES, *NOTES):
+        folder = ROOT if page in NOTES else page.parent
         for place, line in lines_of(page):
             for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]*)\)", line):
-                other = page.parent / target if target else page
+                other = folder / target if target else page
                 if other.suffix == ".md" and anchor not in headings(other):
                     broken.append(f"{place} {target}#{anchor}")
     assert broken == []

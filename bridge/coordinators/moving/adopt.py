@@ -45,6 +45,8 @@ from translators.dialects.ids import GroupId, MemberId, TopicPartition
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
 STABLE = "Stable"
+STOPPED = "EB-MOVE-222"
+"""The move was stopped before the group was taken in; order it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ class AdoptMove(RestingGroup[HeldT]):
 
     def stop(self, reason: Refused) -> None:
         """Stopped by an operator: a group that the engine has taken in goes on to its end."""
-        self._proof.stop("EB-MOVE-222", reason)
+        self._proof.stop(STOPPED, reason)
 
     # ------------------------------------------------------------------ its course
 

@@ -13,7 +13,7 @@ from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_eng
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
-from bridge.migration.route import Road, Router
+from bridge.migration.route import MOVED_MEMBERS_MAX, PLACED_GROUPS_MAX, Road, Router
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import quote
@@ -85,8 +85,8 @@ class Candidates:
             return (
                 Obstacle(
                     "EB-MOVE-205",
-                    f"no more than so many groups and members can be where no rule sends them, and {len(members)} more"
-                    " would be too many",
+                    f"{PLACED_GROUPS_MAX:,} groups and {MOVED_MEMBERS_MAX:,} members at most can be where no rule sends"
+                    f" them, and {len(members)} more would be too many",
                     "name groups that were moved in the rules of the configuration, and restart the bridge",
                 ),
             )

@@ -67,6 +67,8 @@ SCOUT_HOLDS = 2
 ends whoever waits here, and others get what they have.
 """
 AT_REST = "Stable"
+STOPPED = "EB-MOVE-240"
+"""The move was stopped before a scout was sent; order it again."""
 CLASSIC_MEMBER = 0
 _COME_AGAIN = frozenset(
     {
@@ -112,7 +114,7 @@ class ReseatMove(RestingGroup[HeldT]):
 
     def stop(self, reason: Refused) -> None:
         """Stopped by an operator: once the scout was sent the group goes on to its end."""
-        self._proof.stop("EB-MOVE-240", reason)
+        self._proof.stop(STOPPED, reason)
 
     def know(self, member_id: MemberId, via: Via, generation: int) -> None:
         """By which connection a member was heard last, and in which generation it is for its client."""

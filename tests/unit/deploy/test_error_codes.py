@@ -42,13 +42,31 @@ SHARED = {
         ('class Fault(Enum):\n    THING_GONE = "EB-X-001"', "thing gone"),
         ('GONE, LOST = "EB-X-001", "other"\nraise E(f"{GONE}: {thing} is gone")', "… is gone"),
         ('answer("EB-X-001", "one" if a else "other")', "one; or: other"),
+        ('answer("EB-X-001", "a thing is gone", 404)', "a thing is gone"),
+        ('Reason("EB-X-001", f"{thing} is gone", "look for it", Weight.PASSES)', "… is gone; look for it"),
+        ('Reason("EB-X-001", "a thing is gone", weight=1, remedy="look for it")', "a thing is gone; look for it"),
+        ('Reason("EB-X-001", found.text, "look for it")', "…; look for it"),
+        ('G = "%r is gone"\ndef f():\n    told = G % thing\n    answer("EB-X-001", told)', "… is gone"),
+        ('told = "EB-X-001: gone"\nLOG.info(told, extra={"code": "EB-X-001"})', "gone"),
         ('GONE = "EB-X-001"\n"""A thing is gone."""', "A thing is gone."),
         ('class Code(StrEnum):\n    GONE = "EB-X-001"\n    """A thing is gone."""', "A thing is gone."),
     ],
 )
 def test_words_are_found_where_they_stand(source: str, words: str) -> None:
     """With the code, beside it, under its name, or in the docstring below it or of what bears it."""
-    assert [(one.code, one.words) for one in mentions(source, "a.py")] == [("EB-X-001", words)]
+    assert {(one.code, one.words) for one in mentions(source, "a.py")} == {("EB-X-001", words)}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def _check_thing():\n    """What is looked at."""\n    yield Reason("EB-X-001", found)',
+        'class Page:\n    """A page."""\n    def show(self):\n        return answer("EB-X-001", str(problem))',
+    ],
+)
+def test_name_of_a_function_says_nothing_of_a_code(source: str) -> None:
+    """Nor does what it is for: who looks a code up wants to know what happened, not where."""
+    assert [one.words for one in mentions(source, "a.py")] == ["…"]
 
 
 def test_docstring_is_no_mention() -> None:
@@ -83,5 +101,7 @@ def test_every_area_has_its_words_and_no_more() -> None:
 
 
 def test_no_code_is_without_words() -> None:
-    """A code alone tells nobody what happened."""
-    assert [one for one in all_mentions() if not one.words.strip(NO_WORDS)] == []
+    """A code alone tells nobody what happened; where two places say it, one of them has to have words."""
+    found = all_mentions()
+    told = {one.code for one in found if one.words.strip(NO_WORDS)}
+    assert [one for one in found if one.code not in told] == []
