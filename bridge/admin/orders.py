@@ -27,8 +27,7 @@ ORDER_BYTES_MAX = 1_048_576
 NAME_BYTES_MAX = 32_767
 """The most that a string of Kafka's protocol holds."""
 _UNREADABLE = "EB-ADMIN-009"
-"""The order can't be read: it is no JSON object, longer than 1 MiB, or a value in it is none that is wanted; the sentence says
-which."""
+"""The order is no JSON object, is longer than 1 MiB, or has a value that is not wanted; the sentence says which."""
 _STRANGER = (
     "orders are taken from this machine, by a loopback address, or with a token or a certificate; run the command "
     "where the bridge runs, or give the token of admin.token.path with --admin-token-path FILE"
