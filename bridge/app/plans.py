@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
+from itertools import islice
 from typing import assert_never
 
 import trio
@@ -15,11 +15,13 @@ from bridge.app.reloading import Configured
 from bridge.config.faults import ConfigError
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.regular_expressions import read_regex
+from bridge.migration.orders import MoveStage
 from bridge.migration.plans.canaries import Waited
 from bridge.migration.plans.conditions import Figures, Measure
 from bridge.migration.plans.journal import decode_plans, encode_plans
+from bridge.migration.plans.judging import uncounted_fault
 from bridge.migration.plans.reading import NOT_A_PLAN, PlanFault, names_group, read_plan
-from bridge.migration.plans.step import begin, is_over, step
+from bridge.migration.plans.step import begin, begun_ms, is_over, step
 from bridge.migration.plans.values import (
     Looked,
     OrderMove,
@@ -38,8 +40,10 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.plain import MalformedPlain
 
 LOG = logging.getLogger("epochbridge.app")
-FACT = "plans"
-"""Under this name the journal keeps the plans."""
+FACT = "plan:"
+"""So the names begin under which the journal keeps the plans, each under its own."""
+FACT_OF_ALL = "plans"
+"""Under this name older releases kept all plans."""
 LOOK_S = 2.0
 HEARD_S = 20.0
 """So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
@@ -67,17 +71,18 @@ NOT_FOLLOWED = "EB-PLAN-012"
 class Grounds:
     """What plans are driven by: who makes moves, what is known of groups, where plans are kept, what time it is.
 
-    `lags` asks the cluster how many records groups are behind; `waits` are rebalances that were not given out yet, the
-    oldest first and at most so many.
+    `counts` has nothing of a group that nobody counts. `lags` asks the cluster how many records groups are behind;
+    `waits` are rebalances that were not given out yet, the oldest first and at most so many. `kept` is what the journal
+    has under each of the names of plans, and `keep` writes under one of them, "" for no longer.
     """
 
     moves: Moves
-    counts: Callable[[str], GroupCounts]
+    counts: Callable[[str], GroupCounts | None]
     waits: Callable[[int], Sequence[GroupWaits]]
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
-    kept: str | None
-    keep: Callable[[str], None]
+    kept: Mapping[str, str]
+    keep: Callable[[str, str], None]
     groups_max: Callable[[], int]
     wall_ms: Callable[[], int]
 
@@ -100,12 +105,12 @@ def begin_plans(
 
     grounds = Grounds(
         moves=moves,
-        counts=watch.figures.groups.of,
+        counts=watch.figures.groups.of if configured.config.settings.metrics_rebalances else lambda _: None,
         waits=watch.figures.groups.take_waits,
         tracks=watch.tracks,
         lags=lags,
-        kept=groups.fact(FACT),
-        keep=partial(groups.keep_fact, FACT),
+        kept={**groups.facts(FACT), **({FACT_OF_ALL: old} if (old := groups.fact(FACT_OF_ALL)) else {})},
+        keep=groups.keep_fact,
         groups_max=lambda: configured.config.settings.migration_groups_max,
         wall_ms=wall_ms,
     )
@@ -120,7 +125,7 @@ class DrivenPlans:
     def __init__(self, grounds: Grounds) -> None:
         self._grounds = grounds
         self._states = self._recalled()
-        self._kept = grounds.kept or ""
+        self._kept = dict(grounds.kept)
         self._lags: Mapping[GroupId, int] = {}
         self._lags_ms = -LAG_LOOK_MS
 
@@ -140,7 +145,8 @@ class DrivenPlans:
             return (PlanFault(NOT_FOLLOWED, "groups", "groups are not followed", wanted),)
         is_meant = names_group(plan, read_regex)
         groups = {name: self._seen(name, track) for name, track in tracks.items() if is_meant(name) and track.members}
-        faults = tuple(self._find_faults(plan, groups))
+        blind = uncounted_fault(groups) if plan.conditions.limits or plan.conditions.judge else None
+        faults = (*self._find_faults(plan, groups), *([blind] if blind else []))
         return faults or begin(plan, groups, self._grounds.wall_ms())
 
     async def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
@@ -186,18 +192,29 @@ class DrivenPlans:
             groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
             is_judged = state.progress.plan.conditions.judge is not None
             waited = tuple(_waited(one, tracks) for one in waits if is_judged and one.group_id in groups)
-            self._step(state, Looked(groups, dict(self._others(tracks, own)), self._room(), waited))
+            others = dict(self._others(tracks, own, begun_ms(state)))
+            self._step(state, Looked(groups, others, self._room(), waited))
 
     def _going_on(self) -> Sequence[PlanState]:
         return [state for state in self._states.values() if not is_over(state)]
 
     def _others(
-        self, tracks: Mapping[GroupId, GroupTrack], own: Collection[GroupId]
+        self, tracks: Mapping[GroupId, GroupTrack], own: Collection[GroupId], since_ms: int
     ) -> Iterator[tuple[GroupId, Figures]]:
-        """Groups that no plan moves, to compare with; always the same as long as they are there."""
+        """Groups that neither a plan nor an operator has moved since then, to compare with; always the same as long as
+        they are there, and counted.
+        """
         planned = {part.group_id for state in self._states.values() for part in state.progress.parts} | set(own)
         found = sorted(name for name, track in tracks.items() if track.members and name not in planned)
-        return ((name, self._figures(name)) for name in found[:OTHERS_MAX])
+        still = (name for name in found if not self._has_been_moved(name, since_ms))
+        counted = ((name, counts) for name in still if (counts := self._grounds.counts(name)) is not None)
+        return ((name, self._figures(name, counts)) for name, counts in islice(counted, OTHERS_MAX))
+
+    def _has_been_moved(self, group_id: GroupId, since_ms: int) -> bool:
+        move = self._grounds.moves.progress(group_id)
+        if move is None or move.stage is MoveStage.REFUSED:
+            return False
+        return move.ended_ms is None or move.ended_ms > since_ms
 
     def _step(self, state: PlanState, event: PlanEvent) -> None:
         taken = step(state, event, self._grounds.wall_ms())
@@ -205,7 +222,7 @@ class DrivenPlans:
         self._states[state.progress.plan.name] = taken.state
         # Written down before it is done: an order that is lost with the process is given again.
         if taken.state != state:
-            self._write()
+            self._write(taken.state)
         for effect in taken.effects:
             self._carry_out(effect)
 
@@ -224,9 +241,10 @@ class DrivenPlans:
         over = [known for known, one in self._states.items() if is_over(one)]
         for known in over[: max(0, len(self._states) + 1 - PLANS_MAX)]:
             del self._states[known]
+            self._keep(f"{FACT}{known}", "")
         self._states[name] = state
         LOG.info("EB-PLAN-013: plan %r: %s", quote(name), quote(state.progress.verdicts[-1].sentence))
-        self._write()
+        self._write(state)
 
     def _find_faults(self, plan: Plan, groups: Collection[GroupId]) -> Iterator[PlanFault]:
         known = self._states.get(plan.name)
@@ -246,10 +264,12 @@ class DrivenPlans:
                 yield PlanFault(TAKEN, "groups", seen, "groups of no other plan that goes on (`except`)")
 
     def _seen(self, group_id: GroupId, track: GroupTrack) -> Seen:
-        return Seen(self._figures(group_id), tuple(track.members), self._grounds.moves.progress(group_id))
-
-    def _figures(self, group_id: GroupId) -> Figures:
         counts = self._grounds.counts(group_id)
+        figures = self._figures(group_id, counts or GroupCounts())
+        move = self._grounds.moves.progress(group_id)
+        return Seen(figures, tuple(track.members), move, is_counted=counts is not None)
+
+    def _figures(self, group_id: GroupId, counts: GroupCounts) -> Figures:
         return Figures(
             at_ms=self._grounds.wall_ms(),
             rebalances=counts.rebalances,
@@ -275,21 +295,35 @@ class DrivenPlans:
             self._lags = await self._grounds.lags()
 
     def _recalled(self) -> dict[str, PlanState]:
-        try:
-            return decode_plans(self._grounds.kept) if self._grounds.kept else {}
-        except MalformedPlain as problem:
-            LOG.warning(
-                "EB-PLAN-014: the plans in the journal can't be read (%s), and nobody drives them; groups stay where "
-                "their moves put them; start the plans again",
-                problem,
-            )
-            return {}
+        """The plans of the journal by their names; what was kept for one by itself is later than what was for all."""
+        found: dict[str, PlanState] = {}
+        for name in sorted(self._grounds.kept, key=lambda name: (name != FACT_OF_ALL, name)):
+            try:
+                found |= decode_plans(self._grounds.kept[name])
+            except MalformedPlain as problem:
+                LOG.warning(
+                    "EB-PLAN-014: the plans in the journal under %r can't be read (%s), and nobody drives them; groups "
+                    "stay where their moves put them; start the plans again",
+                    quote(name),
+                    problem,
+                )
+        return found
 
-    def _write(self) -> None:
-        text = encode_plans(self._states)
-        if text != self._kept:
-            self._kept = text
-            self._grounds.keep(text)
+    def _write(self, state: PlanState) -> None:
+        """One plan; and where an older release kept all of them together, each by itself."""
+        for one in self._states.values() if FACT_OF_ALL in self._kept else (state,):
+            name = one.progress.plan.name
+            self._keep(f"{FACT}{name}", encode_plans({name: one}))
+        self._keep(FACT_OF_ALL, "")
+
+    def _keep(self, name: str, text: str) -> None:
+        if text == self._kept.get(name, ""):
+            return
+        self._grounds.keep(name, text)
+        if text:
+            self._kept[name] = text
+        else:
+            del self._kept[name]
 
     def _log_news(self, before: PlanState, after: PlanState) -> None:
         """Every verdict is in the log as well."""

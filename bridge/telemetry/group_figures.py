@@ -75,9 +75,10 @@ class GroupFigures:
         self._waits: deque[GroupWaits] = deque(maxlen=waits_max)
         self._cut_short: dict[str, _CutShort] = {}
 
-    def of(self, group_id: str) -> GroupCounts:
-        """What a group has come to by now."""
-        return self._counts.get(group_id) or GroupCounts()
+    def of(self, group_id: str) -> GroupCounts | None:
+        """What a group has come to by now; None where nobody counts it, because there are too many groups."""
+        counts = self._counts.get(group_id)
+        return GroupCounts() if counts is None and len(self._counts) < GROUPS_MAX else counts
 
     def take_waits(self, most: int) -> Sequence[GroupWaits]:
         """Rebalances that nobody has taken yet, in the order in which they were over."""

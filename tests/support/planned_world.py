@@ -30,6 +30,7 @@ class PlannedWorld:
     waits: list[Waited] = field(default_factory=list)
     members: Sequence[MemberId] = MEMBERS
     room: int = 1_000
+    uncounted: set[GroupId] = field(default_factory=set)
     state: PlanState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +42,12 @@ class PlannedWorld:
     def seen(self) -> Mapping[GroupId, Seen]:
         """All groups as they are now."""
         return {
-            group_id: Seen(replace(figures, at_ms=self.now_ms), tuple(self.members), self.moves.get(group_id))
+            group_id: Seen(
+                replace(figures, at_ms=self.now_ms),
+                tuple(self.members),
+                self.moves.get(group_id),
+                is_counted=group_id not in self.uncounted,
+            )
             for group_id, figures in self.figures.items()
         }
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bridge.migration.orders import MoveStage
+from bridge.migration.orders import MoveProgress, MoveStage
 from bridge.migration.plans.values import (
     CONTROLS_MAX,
     REFUSALS_MAX,
@@ -38,14 +38,15 @@ _RULINGS = {PartStep.REFUSED: Ruling.REFUSED, PartStep.STOPPED: Ruling.STOPPED, 
 
 
 def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
-    if part.order is None or seen is None:
+    if seen is None:
         return _lost(part, now_ms) if part.is_under_way else part
+    if part.order is None:
+        return _moved_by_others(part, seen)
     if part.began is None and part.has_moved:
         part = replace(part, began=seen.figures)
     move = seen.move
     if move is not None and move.order != part.order and move.started_ms > part.ordered_ms and not part.step.is_last:
-        told = f"an operator moved the group to {move.order.destination.value} meanwhile: the plan leaves it alone"
-        return replace(part, step=PartStep.LEFT, reason=told)
+        return _left(part, move)
     if not part.is_under_way:
         return part
     if move is None or move.order != part.order or move.started_ms < part.ordered_ms:
@@ -59,6 +60,21 @@ def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
         percent = 0 if is_back else part.percent_ordered
         return replace(part, step=PartStep.RETURNED if is_back else PartStep.MOVED, percent=percent, refusals=0)
     return _failed(part, move.stage, move.verdict, now_ms)
+
+
+def _moved_by_others(part: Part, seen: Seen) -> Part:
+    """A group whose stage has not come belongs to whoever moved it since the plan began; it is nothing to compare with
+    any more.
+    """
+    move = seen.move
+    if move is None or part.step.is_last or move.stage is MoveStage.REFUSED:
+        return part
+    return _left(part, move) if part.observed is not None and move.started_ms > part.observed.at_ms else part
+
+
+def _left(part: Part, move: MoveProgress) -> Part:
+    told = f"an operator moved the group to {move.order.destination.value} meanwhile: the plan leaves it alone"
+    return replace(part, step=PartStep.LEFT, reason=told)
 
 
 def _lost(part: Part, now_ms: int) -> Part:

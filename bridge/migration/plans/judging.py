@@ -1,14 +1,19 @@
 """Judges what a plan has moved: whether a stage may go on, and which group came nearest to a condition."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bridge.migration.canary.pairing import Unit
 from bridge.migration.plans.canaries import Trial, Waited, effect_of, observe, rules_of, tell, unit_of
-from bridge.migration.plans.conditions import Figures, Reading, Span, Undecided, judge
+from bridge.migration.plans.conditions import Figures, Measure, Reading, Span, Undecided, judge
 from bridge.migration.plans.following import still_parts
+from bridge.migration.plans.reading import PlanFault
 from bridge.migration.plans.values import Looked, Part, PartStep, Progress, Ruling, Seen, Verdict
 from translators.dialects.ids import GroupId, MemberId
+
+NO_FIGURES = "EB-PLAN-018"
+"""A condition has no figures, so that nobody knows whether it is kept: the plan is held, or does not begin."""
+MISSING_TOLD = 3
 
 
 def find_fault(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Verdict | None:
@@ -26,6 +31,57 @@ def find_fault(progress: Progress, stage: int, looked: Looked, now_ms: int) -> V
         told = f"members that were moved wait longer than others: {judge_said(progress)}"
         return Verdict(now_ms, stage, Ruling.BROKEN, told)
     return None
+
+
+def find_blind(progress: Progress, looked: Looked) -> str:
+    """Why conditions can't be judged, by groups of the plan that nobody counts; empty if they can be."""
+    if not (progress.plan.conditions.limits or progress.plan.conditions.judge):
+        return ""
+    own = (part.group_id for part in progress.parts if not part.step.is_last)
+    blind = [name for name in own if (seen := looked.groups.get(name)) is not None and not seen.is_counted]
+    name = progress.plan.name
+    ways = f"then `plan resume {name}` goes on; `plan return {name}` brings back what has moved"
+    return f"{NO_FIGURES}: {_uncounted(blind)}; {ways}" if blind else ""
+
+
+def uncounted_fault(groups: Mapping[GroupId, Seen]) -> PlanFault | None:
+    """The same of groups before a plan begins."""
+    blind = [name for name, seen in groups.items() if not seen.is_counted]
+    return PlanFault(NO_FIGURES, "groups", _uncounted(blind), "groups that are counted") if blind else None
+
+
+def _uncounted(blind: Sequence[GroupId]) -> str:
+    return (
+        f"nobody counts {len(blind)} groups of the plan, such as {blind[0]!r}, so that no condition can be judged: set "
+        "metrics.rebalances: true and start the bridge again; where it is true, the bridge has heard of more groups "
+        "than it counts (10,000), and begins anew with a restart"
+    )
+
+
+def find_missing(progress: Progress, looked: Looked) -> str:
+    """Which conditions of groups that have moved have no figures, so that nobody knows whether they were kept; empty
+    if all have.
+    """
+    told = [*_missing(progress, looked)]
+    if not told:
+        return ""
+    more = f" and {len(told) - MISSING_TOLD} more" if len(told) > MISSING_TOLD else ""
+    listed = ", ".join(told[:MISSING_TOLD]) + more
+    name = progress.plan.name
+    ways = f"`plan resume {name}` watches the stage again, `plan promote {name}` goes by the other conditions"
+    return f"{NO_FIGURES}: there are no figures for {listed}; {ways}, `plan return {name}` brings the groups back"
+
+
+def _missing(progress: Progress, looked: Looked) -> Iterator[str]:
+    read = {group_id: {reading.measure for reading in readings} for group_id, readings in judged(progress, looked)}
+    limits = progress.plan.conditions.limits
+    for part in progress.parts if limits else ():
+        if not part.has_moved:
+            continue
+        if part.group_id not in read:
+            yield f"{part.group_id} (none of its members is heard)"
+        elif any(limit.measure is Measure.LAG and Measure.LAG not in read[part.group_id] for limit in limits):
+            yield f"{Measure.LAG.value} of {part.group_id} (the census says why; it may take upstream.sasl.username)"
 
 
 def judge_said(progress: Progress) -> str:
@@ -60,7 +116,8 @@ def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
         return None
     if part.step is PartStep.WAITING and part.order is None:
         return unit_of(waited, [False] * len(waited.members))
-    if part.step is not PartStep.MOVED or part.order is None:
+    if part.step is not PartStep.MOVED or part.order is None or part.percent < part.percent_ordered:
+        # A further share that was refused: its order names members that did not move, and no longer who did.
         return None
     move = seen.move
     since_ms = part.ordered_ms if move is None or move.ended_ms is None else move.ended_ms

@@ -11,7 +11,9 @@ from typing import assert_never
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.following import RETRY_MS, follow, note, with_controls
 from bridge.migration.plans.judging import (
+    find_blind,
     find_fault,
+    find_missing,
     judge_said,
     judged,
     missing_arm,
@@ -64,6 +66,11 @@ def begin(plan: Plan, groups: Mapping[GroupId, Seen], now_ms: int) -> Observing:
     told = f"the plan begins: {len(parts)} groups to {plan.destination.value} in {len(plan.stages)} stages"
     begun = Verdict(now_ms, -1, Ruling.TOLD, told)
     return Observing(Progress(plan, parts, (begun,)), now_ms + plan.observe_ms)
+
+
+def begun_ms(state: PlanState) -> int:
+    """When the plan began, by the figures that its groups had then."""
+    return min((part.observed.at_ms for part in state.progress.parts if part.observed is not None), default=0)
 
 
 def parts_of(plan: Plan, stage: int, count: int) -> int:
@@ -211,6 +218,8 @@ def _move(state: Moving, looked: Looked, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
+    if blind := find_blind(state.progress, looked):
+        return _hold(state, blind, now_ms)
     progress = state.progress
     plan, stage = progress.plan, progress.plan.stages[state.stage]
     due = progress.parts[: parts_of(plan, state.stage, len(progress.parts))]
@@ -236,11 +245,15 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
+    if blind := find_blind(state.progress, looked):
+        return _hold(state, blind, now_ms)
     if now_ms < state.until_ms:
         return Step(state)
     if waits_for_judge(state.progress):
         missing = missing_arm(state.progress, looked)
-        return Step(_hold_undecided(state, missing, now_ms) if missing else state)
+        return _hold_undecided(state, missing, now_ms) if missing else Step(state)
+    if unread := find_missing(state.progress, looked):
+        return _hold(state, unread, now_ms)
     group_id, readings = nearest(judged(state.progress, looked))
     told = f"stage {state.stage + 1} kept its conditions" + (f"; nearest to one came {group_id}" if group_id else "")
     told += f"; the judge of waits: {said}" if (said := judge_said(state.progress)) else ""
@@ -249,15 +262,20 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     return Step(_after(note(state.progress, kept), state.stage))
 
 
-def _hold_undecided(state: Watching, missing: str, now_ms: int) -> Held:
+def _hold(state: Moving | Watching, why: str, now_ms: int) -> PlanStep:
+    """Nobody knows whether the conditions are kept: an operator decides, and nothing is taken back by itself."""
+    progress = note(state.progress, Verdict(now_ms, state.stage, Ruling.TOLD, why))
+    return Step(Held(progress, state.stage, why, is_watched=isinstance(state, Watching)))
+
+
+def _hold_undecided(state: Watching, missing: str, now_ms: int) -> PlanStep:
     """A stage is to wait for the judge, which never will be certain: an operator decides."""
     name = state.progress.plan.name
     told = (
         f"the judge of waits can't become certain: {missing}; `plan promote {name}` goes by the other conditions, "
         f"`plan return {name}` brings the groups back; what it found: {judge_said(state.progress)}"
     )
-    progress = note(state.progress, Verdict(now_ms, state.stage, Ruling.TOLD, told))
-    return Held(progress, state.stage, told, is_watched=True)
+    return _hold(state, told, now_ms)
 
 
 def _bring_back(progress: Progress, looked: Looked, now_ms: int) -> PlanStep:

@@ -244,11 +244,15 @@ PlanState = Observing | Ready | Moving | Watching | Settled | Returning | Return
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One group at a moment: its figures, its members, and its move that goes on, or else its last one."""
+    """One group at a moment: its figures, its members, and its move that goes on, or else its last one.
+
+    Where nobody counts it (`is_counted`) its figures say nothing.
+    """
 
     figures: Figures
     members: tuple[MemberId, ...] = ()
     move: MoveProgress | None = None
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from trio.testing import MockClock
 
 from bridge.app import plans
 from bridge.app.plans import DrivenPlans, Grounds
+from bridge.migration.orders import MoveOrder
+from bridge.migration.plans.journal import encode_plans
 from bridge.migration.plans.values import Held, Moving, PlanState, PromoteOrdered, Returned, ReturnOrdered, Settled
 from bridge.migration.route import Road
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
@@ -35,7 +37,7 @@ def track(name: str) -> GroupTrack:
 class Bridge:
     """What plans are driven by, in a test."""
 
-    kept: str | None = None
+    kept: dict[str, str] = field(default_factory=dict)
     room: int = 5
     now_ms: int = 1_700_000_000_000
     followed: bool = True
@@ -45,6 +47,8 @@ class Bridge:
     waits: list[GroupWaits] = field(default_factory=list)
     lag: dict[GroupId, int] = field(default_factory=dict)
     lag_looks: int = 0
+    uncounted: set[str] = field(default_factory=set)
+    written: list[str] = field(default_factory=list)
     plans: DrivenPlans = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +60,7 @@ class Bridge:
         self.plans = DrivenPlans(
             Grounds(
                 moves=self.moves,
-                counts=lambda name: self.counts.get(name) or GroupCounts(),
+                counts=lambda name: None if name in self.uncounted else self.counts.get(name) or GroupCounts(),
                 waits=self.take_waits,
                 tracks=self.tracks,
                 lags=self.lags,
@@ -85,9 +89,10 @@ class Bridge:
         self.lag_looks += 1
         return self.lag
 
-    def keep(self, text: str) -> None:
+    def keep(self, name: str, text: str) -> None:
         """Write it down."""
-        self.kept = text
+        self.written.append(name)
+        self.kept = {known: kept for known, kept in {**self.kept, name: text}.items() if kept}
 
     async def look(self, times: int = 1) -> None:
         """Time passes."""
@@ -187,7 +192,7 @@ async def test_what_is_wrong_is_told_and_nothing_begins() -> None:
     assert isinstance(await bridge.plans.start("plan: 3", "x"), tuple)
     bridge.followed = False
     assert await bridge.codes(TEXT) == ["EB-PLAN-012"]
-    assert (bridge.plans.all(), bridge.kept) == ((), None)
+    assert (bridge.plans.all(), bridge.kept) == ((), {})
 
 
 async def test_groups_belong_to_one_plan_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +219,7 @@ async def test_only_so_many_plans_are_remembered(monkeypatch: pytest.MonkeyPatch
 
 def test_plans_that_can_not_be_read_again_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """The bridge starts all the same."""
-    bridge = Bridge(kept="[7]")
+    bridge = Bridge(kept={"plans": "[7]"})
     assert bridge.plans.all() == ()
     assert "EB-PLAN-014" in caplog.text
 
@@ -296,3 +301,65 @@ async def test_what_changes_nothing_is_not_written(monkeypatch: pytest.MonkeyPat
     await bridge.look()
     monkeypatch.setattr(plans, "encode_plans", lambda _states: pytest.fail("nothing has changed"))
     await bridge.look()
+
+
+async def test_only_the_plan_that_changed_is_written() -> None:
+    """Others stay as they were written; one that makes room is forgotten."""
+    bridge = Bridge()
+    await bridge.begin(TEXT + "observe.ms: 600000\n")
+    await bridge.begin("plan: q\nto: upstream\ngroups: [orders]\n")
+    bridge.written.clear()
+    await bridge.look(10)
+    assert set(bridge.written) == {"plan:q"}
+    assert set(bridge.kept) == {"plan:p", "plan:q"}
+
+
+async def test_plans_of_an_older_journal_go_on_and_are_written_by_themselves(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever dies in between has them under both names; the later one counts. One that is damaged loses no other."""
+    bridge = Bridge()
+    await bridge.begin()
+    await bridge.begin("plan: q\nto: upstream\ngroups: [orders]\n")
+    old = encode_plans({state.progress.plan.name: state for state in bridge.plans.all()})
+    await bridge.look(2)
+    newer = bridge.kept["plan:q"]
+    bridge.kept = {"plans": old, "plan:q": newer, "plan:r": "[7]"}
+    bridge.restart()
+    assert "under 'plan:r' can't be read" in caplog.text
+    assert encode_plans({"q": state}) == newer if (state := bridge.plans.plan("q")) else False
+    await bridge.look(20)
+    assert set(bridge.kept) == {"plan:p", "plan:q", "plan:r"}
+    assert {type(state) for state in bridge.plans.all()} == {Settled}
+    monkeypatch.setattr(plans, "PLANS_MAX", 2)
+    bridge.names = (*bridge.names, "more")
+    await bridge.begin("plan: s\nto: upstream\ngroups: [more]\n")
+    assert set(bridge.kept) & {"plan:p", "plan:q"} != {"plan:p", "plan:q"}
+
+
+async def test_groups_that_nobody_counts_are_moved_by_no_plan() -> None:
+    """It does not begin; one that went on before a restart without figures is held."""
+    bridge = Bridge(uncounted={"pay-2"})
+    assert await bridge.codes(TEXT) == ["EB-PLAN-018"]
+    assert await bridge.codes(TEXT + "conditions: {}\njudge: waits\n") == ["EB-PLAN-018"]
+    bridge.uncounted.clear()
+    await bridge.begin()
+    bridge.uncounted = set(bridge.names)
+    bridge.restart()
+    await bridge.look(3)
+    assert bridge.phase() is Held
+    assert not bridge.moves.orders
+
+
+async def test_group_that_an_operator_moves_is_nothing_to_compare_with() -> None:
+    """What it shows may come from its move; one that was moved before the plan began is."""
+    bridge = Bridge(names=("pay-1", "pay-2", "orders", "bills", "dark"), uncounted={"dark"})
+    bridge.moves.start(MoveOrder(GroupId("bills"), Road.UPSTREAM))
+    bridge.now_ms += 60_000
+    await bridge.begin(TEXT.replace("50%", "50%, watch.ms: 600000"))
+    bridge.now_ms += 1_000
+    bridge.moves.start(MoveOrder(GroupId("orders"), Road.UPSTREAM))
+    await bridge.look(6)
+    (state,) = bridge.plans.all()
+    assert "bills" in {control.group_id for control in state.progress.controls}
+    assert not {"orders", "dark"} & {control.group_id for control in state.progress.controls}

@@ -32,6 +32,7 @@ def states(plan: Plan, *, is_spoilt: bool) -> Iterator[PlanState]:
     """What a plan goes through."""
     world = PlannedWorld(plan, [f"g-{number}" for number in range(4)])
     yield world.state
+    world.figures = {group_id: replace(figures, lag=0) for group_id, figures in world.figures.items()}
     for look in range(40):
         for group_id in (*world.figures, *world.figures):
             world.rebalance(group_id, 10 + look, 10 + look)

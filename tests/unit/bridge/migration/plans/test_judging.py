@@ -106,6 +106,15 @@ def test_members_that_joined_after_the_move_are_of_neither_arm() -> None:
     assert seen_by_judge(part, seen, strangers) == ([], [])
 
 
+@pytest.mark.parametrize("members", [("m0", "m1"), ()])
+def test_group_whose_further_share_was_refused_is_of_neither_arm(members: tuple[str, ...]) -> None:
+    """Its last order names members that have not moved, until it is given again."""
+    part, seen = share_moved(*members)
+    refused = replace(part, percent_ordered=100, refusals=1)
+    assert seen_by_judge(refused, seen, waited("a", 6_000, 10, 20, 10)) == ([], [])
+    assert seen_by_judge(replace(refused, percent=100), seen, waited("a", 6_000, 10, 20, 10)) != ([], [])
+
+
 @pytest.mark.parametrize(
     ("members", "missing"),
     [

@@ -7,12 +7,13 @@ import pytest
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.patterns import Pattern
 from bridge.migration.plans import canaries
-from bridge.migration.plans.conditions import Conditions, Figures, Judge, Undecided
-from bridge.migration.plans.following import RETRY_MS
+from bridge.migration.plans.conditions import Conditions, Figures, Judge, Limit, Measure, Undecided
+from bridge.migration.plans.following import RETRY_MS, still_parts
 from bridge.migration.plans.step import is_over, parts_of, stage_of
 from bridge.migration.plans.values import (
     REFUSALS_MAX,
     Held,
+    Looked,
     Moving,
     Observing,
     PartStep,
@@ -400,3 +401,62 @@ def test_judge_begins_anew_when_a_held_plan_goes_on() -> None:
         one.look()
         assert one.phase() in {Watching, Moving}
         assert one.state.progress.trial is None
+
+
+def test_nobody_is_moved_while_groups_are_not_counted() -> None:
+    """Neither at the begin of a stage nor in the middle of one: what nobody counts is never fine."""
+    one = world()
+    one.uncounted = {GroupId("g-3")}
+    one.run(5)
+    assert isinstance(one.state, Held)
+    assert one.state.reason.startswith("EB-PLAN-018: nobody counts 1 groups of the plan, such as 'g-3'")
+    assert "metrics.rebalances: true" in one.state.reason
+    assert not one.orders
+    one.uncounted.clear()
+    one.tell(ResumeOrdered())
+    one.run(3)
+    assert one.phase() is Watching
+    one.uncounted = {GroupId("g-3")}
+    one.look()
+    assert isinstance(one.state, Held)
+    assert one.state.is_watched
+
+
+def test_plan_without_conditions_asks_for_no_figures() -> None:
+    """There is nothing that they could break."""
+    one = world(replace(PLAN, conditions=Conditions(limits=())))
+    one.uncounted = {GroupId("g-3")}
+    one.run()
+    assert one.phase() is Settled
+
+
+def test_condition_without_figures_holds_the_plan_when_its_stage_is_over() -> None:
+    """A lag that nobody knows, and a group of which nobody is heard any more."""
+    lag = watched(replace(PLAN, conditions=Conditions(limits=(Limit(Measure.LAG, 5),))))
+    lag.run(20)
+    assert isinstance(lag.state, Held)
+    assert "EB-PLAN-018: there are no figures for lag.growth of " in lag.state.reason
+    gone = watched()
+    quiet = moved_of(gone)[0]
+    del gone.figures[quiet]
+    gone.run(20)
+    assert isinstance(gone.state, Held)
+    assert f"there are no figures for {quiet} (none of its members is heard)" in gone.state.reason
+    gone.tell(PromoteOrdered())
+    gone.figures[quiet] = Figures(at_ms=gone.now_ms)
+    gone.run(20)
+    assert gone.phase() is Settled
+
+
+def test_group_that_an_operator_moves_before_its_stage_is_left_to_him() -> None:
+    """It is nothing to compare with: what it shows may come from its move. One that was refused did nothing."""
+    one = watched()
+    by_hand, refused = (part.group_id for part in one.state.progress.parts[-2:])
+    for group_id, stage in ((by_hand, MoveStage.DONE), (refused, MoveStage.REFUSED)):
+        one.now_ms += 1
+        one.order(MoveOrder(group_id, Road.EMBEDDED))
+        one.end(group_id, stage)
+    one.look()
+    steps = {part.group_id: part.step for part in one.state.progress.parts}
+    assert (steps[by_hand], steps[refused]) == (PartStep.LEFT, PartStep.WAITING)
+    assert by_hand not in {part.group_id for part in still_parts(one.state.progress, Looked(one.seen(), {}, 0))}
