@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bridge.migration.abilities import TakeOver
+from translators.dialects.admin import DeleteGroups
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -78,7 +79,11 @@ def next_question(probe: Probe, answers: Sequence[GroupReply]) -> GroupRequest |
 
 
 def farewells(probe: Probe, answers: Sequence[GroupReply]) -> tuple[GroupRequest, ...]:
-    """What takes everything away again that a probe with these answers left behind."""
+    """What takes everything away again that a probe with these answers left behind, the group in the end.
+
+    A login without the right DELETE on it can't do that: then its broker forgets the empty group by itself, within
+    `offsets.retention.check.interval.ms` there.
+    """
     members = [answer.member_id for answer in answers if isinstance(answer, JoinGroupReply) and answer.member_id]
     beats = [answer for answer in answers if isinstance(answer, ConsumerGroupHeartbeatReply)]
     if not members:
@@ -88,7 +93,7 @@ def farewells(probe: Probe, answers: Sequence[GroupReply]) -> tuple[GroupRequest
     )
     scout = _beat(probe, probe.scout_id, LEAVE_EPOCH)
     is_converted = len(beats) > 1 and beats[1].error is ErrorCode.NONE
-    return (leaving, scout) if is_converted else (leaving,)
+    return (leaving, *((scout,) if is_converted else ()), DeleteGroups((probe.group_id,)))
 
 
 def _after_beat(

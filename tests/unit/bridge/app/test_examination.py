@@ -26,7 +26,8 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.describe_configs import BrokerSettings
 from bridge.wire.versions import KNOWN
 from tests.support.memory_cluster import MemoryCluster
-from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, SyncGroupReply
+from translators.dialects.admin import DeleteGroups
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, LeaveGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
@@ -82,10 +83,11 @@ def access(broker: ScriptedBroker, entrance: Entrance = Entrance.OPEN, highest: 
 
 
 async def test_probe_ends_with_what_it_found_and_leaves() -> None:
-    """The last request takes the member away."""
-    broker = ScriptedBroker([*TAKEN, ConsumerGroupHeartbeatReply(error=ErrorCode.NONE)])
+    """The last requests take the member away, and the group."""
+    left = LeaveGroupReply(error=ErrorCode.NONE)
+    broker = ScriptedBroker([*TAKEN, ConsumerGroupHeartbeatReply(error=ErrorCode.NONE), left])
     assert (await probe_takeover(broker, PROBE)).takeover is TakeOver.IN_PLACE  # type: ignore[arg-type]  # see above
-    assert isinstance(broker.asked[-1], LeaveGroup)
+    assert [type(one) for one in broker.asked[-2:]] == [LeaveGroup, DeleteGroups]
 
 
 @pytest.mark.parametrize("is_gone", [True, False])

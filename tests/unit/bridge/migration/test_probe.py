@@ -6,6 +6,7 @@ import pytest
 
 from bridge.migration.abilities import TakeOver
 from bridge.migration.probe import QUESTIONS_MAX, Finding, Probe, farewells, next_question
+from translators.dialects.admin import DeleteGroups
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -90,12 +91,14 @@ def test_questions_come_from_one_member_and_then_its_scout() -> None:
 
 
 def test_nobody_is_left_behind() -> None:
-    """The member leaves however far it came, and the scout where it was let in."""
+    """The member leaves however far it came, the scout where it was let in, and then the group is removed."""
     assert farewells(PROBE, ()) == ()
-    (leaving,) = farewells(PROBE, (*STABLE, beat()))
+    leaving, removal = farewells(PROBE, (*STABLE, beat()))
+    assert removal == DeleteGroups((PROBE.group_id,))
     assert isinstance(leaving, LeaveGroup)
     assert [one.member_id for one in leaving.members] == [MEMBER]
-    _, scout = farewells(PROBE, (*STABLE, FENCED, beat(), CALLED))
+    _, scout, removal = farewells(PROBE, (*STABLE, FENCED, beat(), CALLED))
+    assert removal == DeleteGroups((PROBE.group_id,))
     assert isinstance(scout, ConsumerGroupHeartbeat)
     assert (scout.member_id, scout.member_epoch, scout.owned) == ("scout", LEAVE_EPOCH, None)
-    assert len(farewells(PROBE, (*STABLE, FENCED, FENCED))) == 1
+    assert len(farewells(PROBE, (*STABLE, FENCED, FENCED))) == 2
