@@ -192,13 +192,17 @@ def test_named_error_codes_exist() -> None:
     "page", [page for page in PAGES if "epochbridge ready:" in page.read_text(encoding="utf-8")], ids=str
 )
 def test_ready_line_is_the_one_that_is_printed(page: Path) -> None:
-    """Its words are those of `service_notices.READY`, whatever the addresses."""
+    """Its words are those of `service_notices.READY`, and broker N has the port N behind the one after clients'."""
     pattern = (
         re.escape(service_notices.READY)
-        .replace(r"\{clients\}", ".+")
-        .replace(r"\{brokers\}", ".+")
-        .replace(r"\{admin\}", ".+")
+        .replace(r"\{clients\}", r"[\w.-]+:(\d+)")
+        .replace(r"\{brokers\}", r"((?:, )?\d+@\d+)+")
+        .replace(r"\{admin\}", r"(?:off|[\w.-]+:\d+)")
     )
     shown = [line.strip() for _, line in lines_of(page) if line.strip().startswith("epochbridge ready:")]
     assert shown
     assert [line for line in shown if not re.fullmatch(pattern, line)] == []
+    for line in shown:
+        first = 1 + int(re.findall(r"clients \S+:(\d+)", line)[0])
+        ports = {int(node): int(port) for node, port in re.findall(r"(\d+)@(\d+)", line)}
+        assert ports == {node: first + node for node in ports}, line
