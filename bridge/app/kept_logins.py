@@ -10,7 +10,7 @@ from bridge.net.kept_logins import KeptLogins, read_users
 from bridge.net.tls import TlsUnusable
 from bridge.session.kept_users import user_line
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram import make_keys
 
 MECHANISMS, CLIENTS, SESSION = "listen.sasl.mechanisms", "listen.sasl.clients.path", "listen.sasl.session.ms"
 TAKEN = (Mechanism.PLAIN, Mechanism.SCRAM_SHA_256, Mechanism.SCRAM_SHA_512)

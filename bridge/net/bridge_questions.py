@@ -19,9 +19,17 @@ from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
 from bridge.session.limits import LARGE_BODY_BYTES
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
-from bridge.wire.codec.record import error_code
-from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_request, group_ids
+from bridge.wire.codec.api import error_code
+from bridge.wire.codec.registry import (
+    SUPPORTED,
+    Reply,
+    Request,
+    decode_reply,
+    encode_request,
+    group_ids,
+    read_reply_fields,
+    whole_request_frame,
+)
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
 from bridge.wire.metadata import all_topics_request, metadata_version, read_metadata

@@ -16,19 +16,30 @@ from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable
 from bridge.wire.api_versions import ApiVersionsAnswer, Features, api_versions_request, read_api_versions
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
-from bridge.wire.codec.record import Record
-from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_request
-from bridge.wire.describe_configs import (
-    DESCRIBE_CONFIGS_VERSION,
-    BrokerSettings,
-    broker_settings_request,
-    read_broker_settings,
+from bridge.wire.codec.api import Record
+from bridge.wire.codec.registry import (
+    SUPPORTED,
+    Reply,
+    Request,
+    decode_reply,
+    encode_request,
+    read_reply_fields,
+    whole_request_frame,
 )
-from bridge.wire.describe_quorum import DESCRIBE_QUORUM_VERSION, quorum_request, read_controller_time
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES, read_response_header
-from bridge.wire.list_offsets import LIST_OFFSETS_VERSION, end_offsets_request, read_end_offsets
+from bridge.wire.own_questions import (
+    DESCRIBE_CONFIGS_VERSION,
+    DESCRIBE_QUORUM_VERSION,
+    LIST_OFFSETS_VERSION,
+    BrokerSettings,
+    broker_settings_request,
+    end_offsets_request,
+    quorum_request,
+    read_broker_settings,
+    read_controller_time,
+    read_end_offsets,
+)
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicName, TopicPartition

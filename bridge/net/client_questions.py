@@ -22,9 +22,9 @@ from bridge.session.limits import LARGE_BODY_BYTES, is_large
 from bridge.supervision import BROKER_OPENER, BROKER_READER, Task
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import APIS, Reply, Request, decode_reply, encode_request
+from bridge.wire.endpoints import brokers_in
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import LENGTH_BYTES
-from bridge.wire.rewrite import brokers_in
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import RequestRef
 

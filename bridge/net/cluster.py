@@ -45,11 +45,10 @@ from bridge.wire.api_versions import (
     version_to_ask,
 )
 from bridge.wire.apis import ApiKey
-from bridge.wire.endpoints import Addresses, Endpoint
+from bridge.wire.endpoints import Addresses, Endpoint, brokers_in, rewrite
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.proxy_protocol import LOCAL_HEADER
-from bridge.wire.rewrite import brokers_in, rewrite
 from bridge.wire.sasl import AUTHENTICATE_VERSION, FIRST_WITH_LIFETIME, Mechanism, handshake_request, read_handshake
 from bridge.wire.versions import offer, speaks
 from translators.dialects.ids import Topic

@@ -16,7 +16,7 @@ from bridge.net.cluster import UpstreamCluster
 from bridge.ports import BrokerUnreachable
 from bridge.wire.api_versions import Features
 from bridge.wire.apis import ApiKey
-from bridge.wire.describe_configs import BrokerSettings
+from bridge.wire.own_questions import BrokerSettings
 from bridge.wire.versions import VersionTable
 from translators.dialects.admin import (
     OTHER_KINDS,

@@ -21,7 +21,7 @@ from bridge.session.requests import Head
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader
-from bridge.wire.sasl_answers import authenticate_answer, handshake_answer, read_mechanism, read_token
+from bridge.wire.sasl import authenticate_answer, handshake_answer, read_mechanism, read_token
 from translators.dialects.errors import ErrorCode
 
 REFUSED_AFTER_S = 0.1

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from bridge.session.kept_users import KeptUsers
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram import ScramFailed
-from bridge.wire.scram_server import ClientFirst, ScramKeys, challenge, is_password, judge_final, read_first
+from bridge.wire.scram import ClientFirst, ScramFailed, ScramKeys, challenge, is_password, judge_final, read_first
 from translators.dialects.errors import ErrorCode
 
 PLAIN_PARTS = 3

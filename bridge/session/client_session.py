@@ -35,13 +35,13 @@ from bridge.session.split_requests import Merge
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
 from bridge.wire.codec.registry import SUPPORTED, Reply, Request, decode_reply, encode_reply, group_ids
+from bridge.wire.endpoints import carries_addresses
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import LENGTH_BYTES, RequestHeader
+from bridge.wire.group_names import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
 from bridge.wire.heartbeat import heartbeat_reply
-from bridge.wire.rewrite import carries_addresses
 from bridge.wire.sasl import read_username
-from bridge.wire.share_and_streams import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
 from bridge.wire.versions import VersionTable, speaks
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode

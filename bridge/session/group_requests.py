@@ -26,8 +26,8 @@ from bridge.wire.codec.registry import (
 )
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import RequestHeader
+from bridge.wire.group_names import groups_in_settings
 from bridge.wire.heartbeat import read_heartbeat
-from bridge.wire.named_groups import groups_in_settings
 from translators.dialects.admin import ListGroups
 from translators.dialects.classic import JoinGroup
 from translators.dialects.configs import GROUP, ListConfigResources

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import ScramKeys, keys_text, read_keys
+from bridge.wire.scram import ScramKeys, keys_text, read_keys
 
 USERS_MAX = 100_000
 WORDS = 2

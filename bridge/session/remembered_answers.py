@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import Place, read_request_fields, reply_frame
-from bridge.wire.codec.record import Fields, Record
+from bridge.wire.codec.api import Fields, Record
+from bridge.wire.codec.registry import Place, read_request_fields, reply_frame
 from bridge.wire.frames import RequestHeader
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, Topic, TopicId, TopicName

@@ -10,13 +10,12 @@ from typing import NamedTuple
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.apis import CONFIG_APIS, ApiKey, Treatment, treatment
+from bridge.wire.endpoints import carries_node_endpoints
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.fetch import asks_for_records, size_end
+from bridge.wire.fetch import asks_for_records, expects_answer, size_end
 from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
-from bridge.wire.node_endpoints import carries_node_endpoints
-from bridge.wire.produce import expects_answer
+from bridge.wire.group_names import is_of_other_kind
 from bridge.wire.proxy_protocol import SIGNATURE, VERSION_1
-from bridge.wire.share_and_streams import is_of_other_kind
 
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 """A Produce request whose acks are not found by then is malformed: client and transactional ids have 32,767 bytes."""

@@ -12,8 +12,7 @@ import trio
 
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import read_request_fields, reply_frame
-from bridge.wire.codec.registry import decode_request, encode_reply
+from bridge.wire.codec.registry import decode_request, encode_reply, read_request_fields, reply_frame
 from bridge.wire.frames import RequestHeader, put_correlation_id, read_request_header
 from bridge.wire.versions import KNOWN
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply

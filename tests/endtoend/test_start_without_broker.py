@@ -10,9 +10,8 @@ from typing import TypeVar
 import pytest
 
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import read_reply_fields, whole_request_frame
-from bridge.wire.codec.record import Fields, Record
-from bridge.wire.codec.registry import Request, decode_reply, encode_request
+from bridge.wire.codec.api import Fields, Record
+from bridge.wire.codec.registry import Request, decode_reply, encode_request, read_reply_fields, whole_request_frame
 from bridge.wire.frames import LENGTH_BYTES
 from tests.support.bridge_process import QUICK_SETTINGS
 from tests.support.restarted_bridge import RestartedBridge

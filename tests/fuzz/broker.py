@@ -10,8 +10,8 @@ import trio
 
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import READABLE, read_request_fields, reply_frame
-from bridge.wire.codec.record import Record
+from bridge.wire.codec.api import Record
+from bridge.wire.codec.registry import READABLE, read_request_fields, reply_frame
 from bridge.wire.codec.schema import Direction, Field, load_message
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader, read_request_header, response_frame

@@ -11,7 +11,7 @@ from random import Random
 
 import trio
 
-from bridge.wire.codec.messages import READABLE, read_reply_fields
+from bridge.wire.codec.registry import READABLE, read_reply_fields
 from bridge.wire.errors import MalformedFrame
 from tests.fuzz.spoiling import spoilt
 from tests.fuzz.words import Learned, Speaker

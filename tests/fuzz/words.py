@@ -11,8 +11,8 @@ from importlib.resources import files
 from random import Random
 
 from bridge.wire.apis import ApiKey, is_flexible, request_header_version
-from bridge.wire.codec.messages import READABLE
 from bridge.wire.codec.primitives import uvarint_bytes
+from bridge.wire.codec.registry import READABLE
 from bridge.wire.codec.schema import (
     MESSAGE_KEYS,
     Direction,

@@ -6,8 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.wire.apis import is_flexible
-from bridge.wire.codec.messages import body_bytes, read_fields, reply_frame, whole_request_frame
-from bridge.wire.codec.registry import SUPPORTED, decode_reply, decode_request, encode_reply, group_ids, peek_group_id
+from bridge.wire.codec.registry import (
+    SUPPORTED,
+    body_bytes,
+    decode_reply,
+    decode_request,
+    encode_reply,
+    group_ids,
+    peek_group_id,
+    read_fields,
+    reply_frame,
+    whole_request_frame,
+)
 from bridge.wire.codec.schema import Direction
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import RequestHeader

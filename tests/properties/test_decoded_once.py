@@ -19,12 +19,11 @@ from bridge.app.composition import serve
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.migration.route import Road
-from bridge.wire import rewrite
+from bridge.wire import endpoints
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec import messages, registry
-from bridge.wire.codec.messages import whole_request_frame
-from bridge.wire.codec.record import Record
-from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request
+from bridge.wire.codec import registry
+from bridge.wire.codec.api import Record
+from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request, whole_request_frame
 from bridge.wire.cursor import Cursor
 from bridge.wire.frames import FrameBytes
 from tests.fuzz.broker import SpoilingBroker
@@ -57,14 +56,14 @@ VERSIONS = {ApiKey.JOIN_GROUP: 9, ApiKey.SYNC_GROUP: 5}
 def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
     """How often each request's body, each blob in one, and each answer with addresses was read."""
     seen: Counter[bytes] = Counter()
-    read_body = messages.read_request_fields
+    read_body = registry.read_request_fields
 
     class CountingReader(consumer_protocol._Reader):
         def __init__(self, blob: bytes) -> None:
             seen[blob] += 1
             super().__init__(blob)
 
-    def read_and_count(api_key: int, version: int, body: FrameBytes, place: messages.Place) -> Record:
+    def read_and_count(api_key: int, version: int, body: FrameBytes, place: registry.Place) -> Record:
         seen[bytes(body)] += 1
         return read_body(api_key, version, body, place)
 
@@ -73,7 +72,7 @@ def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
             seen[bytes(data)] += 1
             super().__init__(data, offset, api, version, flexible=flexible)
 
-    monkeypatch.setattr(rewrite, "Cursor", CountingCursor)
+    monkeypatch.setattr(endpoints, "Cursor", CountingCursor)
     monkeypatch.setattr(consumer_protocol, "_Reader", CountingReader)
     monkeypatch.setattr(registry, "read_request_fields", read_and_count)
     return seen

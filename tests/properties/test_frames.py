@@ -11,7 +11,9 @@ from kafka.protocol.consumer.group import HeartbeatRequest
 from bridge.wire.api_versions import read_api_versions, read_client_software
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.cursor import Cursor
+from bridge.wire.endpoints import brokers_in, rewrite
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.fetch import expects_answer
 from bridge.wire.frames import (
     RequestHeader,
     read_request_header,
@@ -21,8 +23,6 @@ from bridge.wire.frames import (
 )
 from bridge.wire.heartbeat import read_heartbeat
 from bridge.wire.metadata import read_metadata
-from bridge.wire.produce import expects_answer
-from bridge.wire.rewrite import brokers_in, rewrite
 from tests.support.oracle_frames import is_malformed, request_bytes
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import GroupId, InstanceId, MemberId

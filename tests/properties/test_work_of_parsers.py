@@ -20,37 +20,43 @@ from bridge.session.outbox import Slot
 from bridge.session.requests import RequestCutter
 from bridge.wire.api_versions import read_api_versions, read_client_software
 from bridge.wire.apis import ApiKey, is_flexible, request_header_version, response_header_version
-from bridge.wire.codec.messages import (
+from bridge.wire.codec.primitives import compact_size_bytes
+from bridge.wire.codec.registry import (
     READABLE,
+    SUPPORTED,
     body_bytes,
+    decode_reply,
+    decode_request,
     read_reply_fields,
     read_request_fields,
 )
-from bridge.wire.codec.primitives import compact_size_bytes
-from bridge.wire.codec.registry import SUPPORTED, decode_reply, decode_request
 from bridge.wire.codec.schema import Direction, load_message
-from bridge.wire.describe_configs import DESCRIBE_CONFIGS_VERSION, read_broker_settings
-from bridge.wire.describe_quorum import DESCRIBE_QUORUM_VERSION, read_controller_time
-from bridge.wire.fetch import read_fetch, size_end, with_max_bytes
+from bridge.wire.endpoints import brokers_in, rewrite
+from bridge.wire.fetch import expects_answer, read_fetch, size_end, with_max_bytes
 from bridge.wire.frames import RequestHeader, read_request_header, read_response_header, request_frame, response_frame
+from bridge.wire.group_names import group_of, groups_in_settings, is_let_in
 from bridge.wire.heartbeat import read_heartbeat
-from bridge.wire.list_offsets import LIST_OFFSETS_VERSION, read_end_offsets
 from bridge.wire.metadata import read_metadata, read_topic_errors
-from bridge.wire.named_groups import groups_in_settings
-from bridge.wire.produce import expects_answer
-from bridge.wire.rewrite import brokers_in, rewrite
+from bridge.wire.own_questions import (
+    DESCRIBE_CONFIGS_VERSION,
+    DESCRIBE_QUORUM_VERSION,
+    LIST_OFFSETS_VERSION,
+    read_broker_settings,
+    read_controller_time,
+    read_end_offsets,
+)
 from bridge.wire.sasl import (
     Credentials,
     Mechanism,
     read_authenticate,
     read_handshake,
     read_lifetime_ms,
+    read_mechanism,
     read_step,
+    read_token,
     read_username,
 )
-from bridge.wire.sasl_answers import read_mechanism, read_token
 from bridge.wire.scram import Proof, check_server, prove
-from bridge.wire.share_and_streams import group_of, is_let_in
 from tests.support.grown_messages import Grown, array_paths, tags
 from tests.support.work_done import growth_faults, work_of
 from translators.dialects.consumer_protocol import (

@@ -13,7 +13,7 @@ from kafka.protocol.producer import transaction
 from kafka.protocol.schemas.fields.codecs import BitField
 
 from bridge.wire.apis import api_name
-from bridge.wire.codec.messages import READABLE
+from bridge.wire.codec.registry import READABLE
 from bridge.wire.codec.schema import Direction, Field, load_message
 from bridge.wire.frames import RequestHeader
 

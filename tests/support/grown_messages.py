@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bridge.wire.codec.messages import body_bytes
 from bridge.wire.codec.primitives import uvarint_bytes
+from bridge.wire.codec.registry import body_bytes
 from bridge.wire.codec.schema import Direction, Field, load_message
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.ids import TopicName

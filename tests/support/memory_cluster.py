@@ -14,8 +14,7 @@ from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import Offered
 from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import reply_frame
-from bridge.wire.codec.registry import Reply, encode_reply
+from bridge.wire.codec.registry import Reply, encode_reply, reply_frame
 from bridge.wire.endpoints import Endpoint
 from bridge.wire.frames import read_request_header
 from bridge.wire.versions import KNOWN, VersionTable

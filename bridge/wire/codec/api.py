@@ -1,11 +1,149 @@
-"""What one API needs to be spoken in both directions and both roles."""
+"""What one API needs to be spoken in both directions and both roles, and the fields of its messages once decoded."""
 
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Generic, Protocol, TypeVar, cast
 
-from bridge.wire.codec.record import Fields, Record
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, InstanceId, TopicId, TopicIdPartition, TopicName
+from translators.dialects.offsets import CommittedPartition, CommittedTopic
+
+# ------------------------------------------------------------------------------------------- record
+# The fields of one decoded message or struct, with access by type, and the values that many APIs have among them.
+
+Fields = Mapping[str, object]
+"""What is to be written: names in snake case; every field of the version must be there, others are ignored."""
+
+
+class Record(dict[str, object]):
+    """What was read: every field of the schema by its name in snake case; those that a version lacks have defaults."""
+
+    __slots__ = ()
+
+    def number(self, name: str) -> int:
+        """An integer of any size."""
+        value = self[name]
+        assert isinstance(value, int)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """A boolean."""
+        value = self[name]
+        assert isinstance(value, bool)
+        return value
+
+    def text(self, name: str) -> str:
+        """A string that isn't null."""
+        value = self[name]
+        assert isinstance(value, str)
+        return value
+
+    def nullable_text(self, name: str) -> str | None:
+        """A string or None."""
+        value = self[name]
+        assert value is None or isinstance(value, str)
+        return value
+
+    def blob(self, name: str) -> bytes:
+        """Bytes that aren't null, also the 16 of a uuid."""
+        value = self[name]
+        assert isinstance(value, bytes)
+        return value
+
+    def record(self, name: str) -> "Record":
+        """A struct that isn't null."""
+        value = self[name]
+        assert isinstance(value, Record)
+        return value
+
+    def nullable_record(self, name: str) -> "Record | None":
+        """A struct or None."""
+        value = self[name]
+        assert value is None or isinstance(value, Record)
+        return value
+
+    def records(self, name: str) -> Sequence["Record"]:
+        """An array of structs; a null one counts as empty."""
+        return cast("Sequence[Record]", self[name] or ())
+
+    def texts(self, name: str) -> Sequence[str]:
+        """An array of strings; a null one counts as empty."""
+        return cast("Sequence[str]", self[name] or ())
+
+    def numbers(self, name: str) -> Sequence[int]:
+        """An array of integers; a null one counts as empty."""
+        return cast("Sequence[int]", self[name] or ())
+
+    def is_null(self, name: str) -> bool:
+        """Whether the field was sent as null."""
+        return self[name] is None
+
+
+_CODES: dict[int, ErrorCode] = {int(code): code for code in ErrorCode}
+
+
+def error_code(record: Record) -> ErrorCode:
+    """The error of a struct; a code that the dialects don't know reads as UNKNOWN_SERVER_ERROR."""
+    return _CODES.get(record.number("error_code"), ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def instance_id(record: Record, name: str = "group_instance_id") -> InstanceId | None:
+    """The static seat of a struct, None where there is none."""
+    value = record.nullable_text(name)
+    return None if value is None else InstanceId(value)
+
+
+def topic_id_partitions(records: Sequence[Record]) -> frozenset[TopicIdPartition]:
+    """Partitions by topic id, from their form on the wire."""
+    return frozenset(
+        TopicIdPartition(TopicId(each.blob("topic_id")), partition)
+        for each in records
+        for partition in each.numbers("partitions")
+    )
+
+
+def topic_id_fields(partitions: Iterable[TopicIdPartition]) -> list[Fields]:
+    """Partitions by topic id, sorted, so that equal sets are equal bytes."""
+    return [
+        {"topic_id": topic_id, "partitions": [each.partition for each in group]}
+        for topic_id, group in groupby(sorted(partitions), key=attrgetter("topic_id"))
+    ]
+
+
+def committed_topics(records: Sequence[Record]) -> tuple[CommittedTopic, ...]:
+    """What became of topics, from their form in answers."""
+    return tuple(
+        CommittedTopic(
+            name=TopicName(topic.text("name")),
+            partitions=tuple(
+                CommittedPartition(partition.number("partition_index"), error_code(partition))
+                for partition in topic.records("partitions")
+            ),
+            topic_id=TopicId(topic.blob("topic_id")) if "topic_id" in topic else NO_TOPIC_ID,
+        )
+        for topic in records
+    )
+
+
+def committed_topic_fields(topics: Iterable[CommittedTopic]) -> list[Fields]:
+    """What became of topics, as answers have it."""
+    return [
+        {
+            "name": topic.name,
+            "topic_id": topic.topic_id,
+            "partitions": [
+                {"partition_index": partition.partition, "error_code": partition.error}
+                for partition in topic.partitions
+            ],
+        }
+        for topic in topics
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- api
+# What one API needs to be spoken in both directions and both roles.
 
 RequestT = TypeVar("RequestT")
 ReplyT = TypeVar("ReplyT")

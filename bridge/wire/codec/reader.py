@@ -5,6 +5,7 @@ from itertools import groupby
 from struct import Struct
 from typing import cast
 
+from bridge.wire.codec.api import Record
 from bridge.wire.codec.primitives import (
     AllowedBytes,
     Fault,
@@ -18,7 +19,6 @@ from bridge.wire.codec.primitives import (
     read_uvarint,
     string_reader,
 )
-from bridge.wire.codec.record import Record
 from bridge.wire.codec.schema import FIXED_FORMS, NO_VERSION, Field, Message, array_struct
 
 ReadRecord = Callable[[bytes, int], tuple[Record, int]]

@@ -5,6 +5,7 @@ from itertools import groupby
 from struct import Struct
 from typing import cast
 
+from bridge.wire.codec.api import Fields
 from bridge.wire.codec.primitives import (
     MAX_STRING_BYTES,
     compact_size_bytes,
@@ -12,7 +13,6 @@ from bridge.wire.codec.primitives import (
     int32_size_bytes,
     uvarint_bytes,
 )
-from bridge.wire.codec.record import Fields
 from bridge.wire.codec.schema import FIXED_FORMS, Field, Message, array_struct
 
 WriteFields = Callable[[bytearray, Fields], None]

@@ -23,7 +23,7 @@ from bridge.wire.api_versions import (
     api_versions_reply,
 )
 from bridge.wire.apis import ApiKey
-from bridge.wire.describe_configs import BrokerSettings
+from bridge.wire.own_questions import BrokerSettings
 from bridge.wire.versions import KNOWN
 from tests.support.memory_cluster import MemoryCluster
 from translators.dialects.admin import DeleteGroups

@@ -10,7 +10,7 @@ from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
 from bridge.net.kept_logins import KeptLogins, read_users
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import is_password
+from bridge.wire.scram import is_password
 
 
 def test_lines_that_are_made_are_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from bridge.cli.main import run
 from bridge.session.kept_users import parse_users
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import is_password
+from bridge.wire.scram import is_password
 
 
 def test_lines_of_a_password_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,8 @@ from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import NO_PORT, Address
 from bridge.session.close_reasons import CloseReason
 from bridge.wire.apis import ApiKey
-from bridge.wire.endpoints import Endpoint
+from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame
-from bridge.wire.rewrite import brokers_in
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, free_neighbours, free_port, request
 

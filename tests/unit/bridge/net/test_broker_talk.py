@@ -9,7 +9,7 @@ from bridge.net.broker_talk import ANSWER_TIMEOUT_S, UNASKED, talk_to
 from bridge.ports import BrokerUnreachable
 from bridge.wire.api_versions import ApiVersionsAnswer, Features, FinalizedFeature, api_versions_reply
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import reply_frame
+from bridge.wire.codec.registry import reply_frame
 from bridge.wire.frames import response_frame
 from bridge.wire.versions import KNOWN
 from tests.support.memory_cluster import Answers, MemoryCluster, replies

@@ -8,7 +8,7 @@ from bridge.net.kept_logins import KeptLogins, read_users
 from bridge.net.tls import TlsFile, TlsUnusable
 from bridge.session.kept_users import user_line
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram import make_keys
 
 KEYS = make_keys(Mechanism.SCRAM_SHA_256, "word", bytes(16), 4_096)
 

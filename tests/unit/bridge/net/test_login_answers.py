@@ -29,8 +29,7 @@ from bridge.wire.sasl import (
     plain_token,
     read_authenticate,
 )
-from bridge.wire.scram import check_server, first_message, prove
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram import check_server, first_message, make_keys, prove
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import RawClient, ScriptedBroker, request
 from translators.dialects.classic import JoinGroup, Protocol

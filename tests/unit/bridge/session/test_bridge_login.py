@@ -7,8 +7,7 @@ import pytest
 from bridge.session.bridge_login import OTHER_NAME, WRONG_PLAIN, BridgeLogin, BridgeLogins, Said
 from bridge.session.kept_users import KeptUsers, parse_users, user_line
 from bridge.wire.sasl import Credentials, Mechanism, plain_token
-from bridge.wire.scram import check_server, first_message, prove
-from bridge.wire.scram_server import ScramKeys, make_keys
+from bridge.wire.scram import ScramKeys, check_server, first_message, make_keys, prove
 from translators.dialects.errors import ErrorCode
 
 PASSWORDS = {"alice": "wonder", "bob": "builder"}

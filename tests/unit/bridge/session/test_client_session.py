@@ -28,9 +28,9 @@ from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header, response_frame
+from bridge.wire.group_names import refuse_other_kind
 from bridge.wire.packing import INT32
 from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, plain_token
-from bridge.wire.share_and_streams import refuse_other_kind
 from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.embedded_world import join_request
 from tests.support.proxy import SeenGroups

@@ -12,8 +12,8 @@ from bridge.wire.api_versions import ApiVersionsAnswer
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request, encode_reply, encode_request
 from bridge.wire.frames import response_frame
+from bridge.wire.group_names import is_of_other_kind
 from bridge.wire.packing import INT16, INT32
-from bridge.wire.share_and_streams import is_of_other_kind
 from bridge.wire.versions import KNOWN, offer
 from tests.support.embedded_world import commit_request, committed, join_request, native_join
 from tests.support.owned_group import GROUP

@@ -4,7 +4,7 @@ import pytest
 
 from bridge.session.kept_users import UsersUnreadable, parse_users, user_line
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram import make_keys
 
 KEYS = {
     mechanism: make_keys(mechanism, "word", bytes(16), 4_096)

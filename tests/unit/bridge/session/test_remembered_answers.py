@@ -5,8 +5,8 @@ import pytest
 from bridge.session.broker_addresses import Address
 from bridge.session.remembered_answers import PARTITIONS_MAX, Remembered
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import READABLE, read_reply_fields, whole_request_frame
-from bridge.wire.codec.record import Fields, Record
+from bridge.wire.codec.api import Fields, Record
+from bridge.wire.codec.registry import READABLE, read_reply_fields, whole_request_frame
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, read_request_header
 from translators.dialects.errors import ErrorCode

@@ -17,9 +17,8 @@ from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
 from bridge.session.host_names import HostPattern
 from bridge.wire.apis import ApiKey
-from bridge.wire.endpoints import Endpoint
+from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame
-from bridge.wire.rewrite import brokers_in
 from tests.support.certificates import Authority
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, request

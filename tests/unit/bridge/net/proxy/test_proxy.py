@@ -13,9 +13,8 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
-from bridge.wire.endpoints import Endpoint
+from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame
-from bridge.wire.rewrite import brokers_in
 from tests.support.front import front_of, running, settings_for
 from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, dial, free_port, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.messages import body_bytes, read_fields
 from bridge.wire.codec.primitives import Fault
 from bridge.wire.codec.reader import compile_reader, smallest_bytes
+from bridge.wire.codec.registry import body_bytes, read_fields
 from bridge.wire.codec.schema import Direction, Field, load_message, parse_message
 from bridge.wire.errors import MalformedFrame
 from tests.support.codec_samples import cases, sample

@@ -14,7 +14,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.protocol import Entity
 
 from bridge.wire.apis import FIRST_FLEXIBLE, api_name
-from bridge.wire.codec.messages import READABLE, body_bytes
+from bridge.wire.codec.registry import READABLE, body_bytes
 from bridge.wire.codec.schema import (
     MESSAGE_KEYS,
     NO_VERSION,
