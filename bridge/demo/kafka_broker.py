@@ -17,7 +17,7 @@ from typing import Self
 
 from bridge.demo.errors import KafkaLaunchError
 from bridge.demo.kafka_jars import kafka_jars
-from bridge.demo.kafka_java import find_java
+from bridge.demo.kafka_java import archive_options, find_java
 from bridge.demo.kafka_properties import (
     BrokerPlace,
     BrokerSettings,
@@ -86,16 +86,20 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTools:
-    """How to run one version's programs: the Java executable, the class path, the option that quiets logging."""
+    """How to run one version's programs: the Java executable, the class path, the option that quiets logging, and what
+    else Java is told.
+    """
 
     version: str
     java: Path
     classpath: str
     logging_option: str
+    java_options: tuple[str, ...] = ()
 
     def command(self, class_name: str, *arguments: str) -> list[str]:
         """Return the command line, for callers that keep the program running (VerifiableConsumer)."""
-        return [str(self.java), "-Xmx256m", self.logging_option, "-cp", self.classpath, class_name, *arguments]
+        java = [str(self.java), "-Xmx256m", *self.java_options, self.logging_option, "-cp", self.classpath]
+        return [*java, class_name, *arguments]
 
     def run(self, class_name: str, *arguments: str) -> ToolResult:
         """Run a program to its end; raise KafkaLaunchError (EB-KAFKA-006) if it doesn't run or takes over 120 s."""
@@ -113,7 +117,13 @@ def find_tools(version: str, *, directory: Path) -> KafkaTools:
     jars = kafka_jars(version)
     directory.mkdir(parents=True, exist_ok=True)
     option = write_logging(version, directory / "tools-log.properties", level="error", stream="System.err")
-    return KafkaTools(version=version, java=java, classpath=str(jars / "*"), logging_option=option)
+    return KafkaTools(
+        version=version,
+        java=java,
+        classpath=str(jars / "*"),
+        logging_option=option,
+        java_options=archive_options(java, jars),
+    )
 
 
 HOST = "127.0.0.1"
@@ -207,7 +217,8 @@ class KafkaBroker:
         """Start the process on the broker's own ports and data, and return when it answers; nothing if it runs."""
         if self._process is not None:
             return
-        command = [str(self.java), "-Xmx512m", "-Xms128m", self._logging, "-cp", self.classpath]
+        heap = ("-Xmx512m", "-Xms128m")
+        command = [str(self.java), *heap, *self.tools.java_options, self._logging, "-cp", self.classpath]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "kafka.Kafka", str(self._properties)],

@@ -8,12 +8,21 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from bridge.demo.kafka_properties import DEFAULT_VERSION
 from tests.support.bridge_process import BridgeProcess, bridge_process
 from tests.support.casts import Wardrobe
-from tests.support.kafka import KafkaUnderTest
+from tests.support.kafka import OLD_VERSION, KafkaUnderTest
+from tests.support.kafka_classes import provide_classes
 
 EMBEDDED = ("embedded-*",)
 """Groups that the bridge of these tests coordinates itself."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kafka_classes() -> None:
+    """Most of these tests start a broker of their own."""
+    for version in (DEFAULT_VERSION, OLD_VERSION):
+        provide_classes(version)
 
 
 def _bridge(kafka: KafkaUnderTest, factory: pytest.TempPathFactory) -> AbstractContextManager[BridgeProcess]:

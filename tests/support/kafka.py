@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bridge.demo.kafka_broker import KafkaBroker, KafkaTools, find_tools, start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
+from tests.support.kafka_classes import provide_classes
 
 CLUSTER_VARIABLE = "EPOCHBRIDGE_TEST_KAFKA"
 OLD_VERSION = "3.9.1"
@@ -59,6 +60,7 @@ def provide_kafka(version: str, directory: Path) -> Iterator[KafkaUnderTest]:
         tools = find_tools(DEFAULT_VERSION, directory=directory)
         yield KafkaUnderTest(bootstrap=named, tools=tools, broker=None)
         return
+    provide_classes(version)
     with start_broker(BrokerSettings(version=version), directory=directory) as broker:
         yield KafkaUnderTest(bootstrap=broker.bootstrap, tools=broker.tools, broker=broker)
 

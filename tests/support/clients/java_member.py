@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bridge.demo.events import Protocol, now_ns
 from bridge.demo.events_json import EventWriter
+from bridge.demo.kafka_java import archive_options
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
 from bridge.demo.members.recorder import Recorder
 
@@ -57,7 +58,8 @@ def consumer_properties(options: MemberOptions) -> str:
 def java_command(runtime: Runtime, options: MemberOptions, properties: Path) -> list[str]:
     """The whole command line; with the consumer protocol the broker sets timeouts and assignor (KIP-848)."""
     (topic,) = options.topics
-    command = [runtime.java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", runtime.classpath]
+    command = [runtime.java, "-Xmx128m", "-XX:TieredStopAtLevel=1"]
+    command += [*archive_options(Path(runtime.java), Path(runtime.classpath).parent), "-cp", runtime.classpath]
     command += ["org.apache.kafka.tools.VerifiableConsumer", "--bootstrap-server", options.bootstrap, "--topic", topic]
     command += ["--group-id", options.group, "--group-protocol", options.protocol.value]
     command += ["--reset-policy", options.auto_offset_reset, "--consumer.config", str(properties)]
