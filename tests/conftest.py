@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.class_archive import OPTIONS, java_options
 
 pytest_plugins = [
+    "tests.support.checks",
     "tests.support.kafka",
     "tests.support.open_consumers",
     "tests.support.story_table",
