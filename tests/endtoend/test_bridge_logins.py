@@ -123,21 +123,30 @@ def test_client_that_logs_in_reads_in_a_group(bridge: BridgeProcess, topic: str,
         assert read_by_kafka_python(kafka_python(bridge, mechanism, PASSWORD), topic) == []
 
 
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
-def test_wrong_password_is_told_as_kafka_tells_it(
-    bridge: BridgeProcess, caplog: pytest.LogCaptureFixture, mechanism: str
-) -> None:
-    """Error 58 with Kafka's words, to both libraries."""
+def refused_producer(bridge: BridgeProcess, mechanism: str) -> list[KafkaError]:
+    """What a producer is told until it knows that its login is refused.
+
+    It ends with this function: kafka-python keeps the traceback of what it raises, and with it whatever the test that
+    asks it holds, so that a producer there goes on calling a bridge that is long gone.
+    """
     errors: list[KafkaError] = []
     producer = Producer({**confluent(bridge, mechanism, WRONG), "error_cb": errors.append})
     give_up = time.monotonic() + PATIENCE_S
     while not any(error.code() == KafkaError._AUTHENTICATION for error in errors):
         assert time.monotonic() < give_up, errors
         producer.poll(0.2)
+    return errors
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_wrong_password_is_told_as_kafka_tells_it(
+    bridge: BridgeProcess, caplog: pytest.LogCaptureFixture, mechanism: str
+) -> None:
+    """Error 58 with Kafka's words, to both libraries."""
+    errors = refused_producer(bridge, mechanism)
     said = "Invalid username or password" if mechanism == "PLAIN" else "due to invalid credentials with SASL mechanism"
     assert said in " ".join(map(str, errors))
-    producer.purge()
     # It tries again until its time is over, and says why in its own log.
     with pytest.raises(KafkaTimeoutError), caplog.at_level(logging.WARNING, "kafka"):
         KafkaConsumer(**kafka_python(bridge, mechanism, WRONG), bootstrap_timeout_ms=BOOTSTRAP_MS)
