@@ -9,6 +9,8 @@ from bridge.admin.client import NoAnswer, ask_census, parse
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 
+NAMED_MAX = 3
+"""How many groups a line names that share an obstacle."""
 COLUMNS = (
     *("GROUP", "ROAD", "KIND", "STATE", "MEMBERS", "LIBRARIES", "ASSIGNORS", "REBALANCING", "STATIC", "USER DATA"),
     *("SESSION MS", "COMMITTED", "LAG", "MOVES TO", "JOINS PER CHANGE"),
@@ -130,9 +132,9 @@ def obstacle_lines(groups: list[Answer]) -> Iterator[str]:
             sentences.setdefault(key, _text(reason.get("text")))
     for key in sorted(concerned):
         to, code, remedy = key
-        others = len(concerned[key]) - 1
-        whose = f" (and {others} more groups)" if others else ""
-        yield f"to {to}: {code}: {sentences[key]}{whose}; {remedy}"
+        names = [_text(group.get("group_id")) for group in concerned[key]]
+        more = f", and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        yield f"to {to}: {code} ({', '.join(names[:NAMED_MAX])}{more}): {sentences[key]}; {remedy}"
 
 
 def move_lines(group: Answer) -> Iterator[str]:

@@ -89,6 +89,7 @@ async def unknown_group(name: str) -> Response:
     shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
     sentence = (
         f"the bridge coordinates no group {shown!r}; groups that no rule names are the broker's, and a group "
-        "appears with its first member; `epochbridge groups` lists those there are"
+        "appears with its first member; `epochbridge groups` lists those there are, and `epochbridge census` all of "
+        "the cluster"
     )
     return await show(error_document("EB-ADMIN-004", sentence), 404)

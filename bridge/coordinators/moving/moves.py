@@ -98,7 +98,7 @@ class LiveMoves:
             progress.refuse(found, "it can't be moved now; nothing was changed")
         else:
             progress.begin(found)
-            progress.end(MoveStage.DONE, f"{len(found)} members can be moved, and none of them will notice")
+            progress.end(MoveStage.DONE, f"it can be made, and nobody will notice; members that it moves: {len(found)}")
         return progress.now
 
     def start(self, order: MoveOrder) -> MoveProgress:

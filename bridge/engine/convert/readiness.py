@@ -52,9 +52,9 @@ def find_departure_fault(state: Shard, group_id: GroupId) -> NotConverted | None
     natives = sorted(one for one, member in group.members.items() if member.subscription.speaks is Speaks.CONSUMER)
     if natives:
         text = (
-            f"{len(natives)} members of group {quote(group_id)} speak the consumer protocol, {quote(natives[0])}"
-            " among them: they can't be members of a classic group; stop them or restart them with"
-            " group.protocol=classic first"
+            f"group {quote(group_id)} has members that speak the consumer protocol ({len(natives)},"
+            f" {quote(natives[0])} among them), and they can't be members of a classic group; stop them or restart"
+            " them with group.protocol=classic first"
         )
         return NotConverted(group_id, GroupType.CLASSIC, Unready.CONSUMER_MEMBERS, text)
     most = settings_of(state, group_id).group_max_size

@@ -4,7 +4,7 @@ import json
 
 from click.testing import CliRunner, Result
 
-from bridge.admin.census_command import census, move_lines
+from bridge.admin.census_command import Answer, census, move_lines, obstacle_lines
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import Census
 from tests.support.admin_served import admin_api, something_else
@@ -48,13 +48,13 @@ def test_groups_are_a_table_with_what_stands_in_the_way_below() -> None:
         dict.fromkeys(screen.columns, "-") | {"GROUP": "workers", "ROAD": "pass", "KIND": "unknown", "STATE": "Stable"},
     ]
     reason = (
-        "EB-MOVE-102: protocol type 'connect' of workers is not 'consumer': its members share out something else than"
-        " partitions; leave it on road pass"
+        "EB-MOVE-102 (workers): protocol type 'connect' of workers is not 'consumer': its members share out"
+        " something else than partitions; leave it on road pass"
     )
     assert screen.lines == [
         f"to embedded: {reason}",
         f"to upstream: {reason}",
-        f"to upstream: {CARRIES_DATA}",
+        f"to upstream: {CARRIES_DATA}".replace(": user", " (orders): user"),
         "not seen: EB-CENSUS-005: broker 2: no answer",
     ]
 
@@ -112,3 +112,13 @@ def test_what_stands_in_nobodys_way_is_a_note() -> None:
     note = {"code": "EB-MOVE-121", "text": "short sessions", "remedy": "lower it", "weight": "notes"}
     group = {"moves": [{"to": "upstream", "is_ready": True, "reasons": [note]}]}
     assert list(move_lines(group)) == ["to upstream: ready", "  note: EB-MOVE-121: short sessions; lower it"]
+
+
+def test_line_of_an_obstacle_names_groups_that_share_it() -> None:
+    """So many of them; how many more there are is said."""
+    reason = {"code": "EB-MOVE-134", "text": "1 member (hugo) speaks it", "remedy": "wait", "weight": "blocks"}
+    groups: list[Answer] = [{"group_id": name, "moves": [{"to": "embedded", "reasons": [reason]}]} for name in "abcde"]
+    assert list(obstacle_lines(groups)) == [
+        "to embedded: EB-MOVE-134 (a, b, c, and 2 more): 1 member (hugo) speaks it; wait"
+    ]
+    assert list(obstacle_lines(groups[:1])) == ["to embedded: EB-MOVE-134 (a): 1 member (hugo) speaks it; wait"]

@@ -77,7 +77,7 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     assert old.target == old.assigned
     assert view.summary.member_count == 2
     assert view.summary.not_convertible is not None
-    assert view.summary.not_convertible.startswith("1 members of group g speak the consumer protocol")
+    assert view.summary.not_convertible.startswith("group g has members that speak the consumer protocol (1, ")
     assert list(_snapshots(group).counts()) == [
         GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
     ]
