@@ -345,7 +345,7 @@ def ask(job: str, wanted: tuple[object, ...], asked: Asked) -> None:
     if asked.engine == DUCKDB and (asked.master is not None or asked.settings):
         raise click.UsageError("--master, --setting and --debug are of Spark, and --engine duckdb starts none")
     engine = asked.engine or SPARK
-    with _told(engine):
+    with _told(engine, also=f"; or answer without Spark by --engine {DUCKDB}"):
         views, main = import_module(ENGINES[engine]), import_module(job).main
         opened = partial(views.open_views, asked.out, asked.engine, asked.master, asked.settings)
         with views.told_failures():
@@ -361,14 +361,16 @@ def call(job: str, *arguments: object) -> None:
 
 
 @contextmanager
-def _told(extra: str) -> Iterator[None]:
-    """End the command with one sentence where the job can't be done, or a library of the extra is missing."""
+def _told(extra: str, also: str = "") -> Iterator[None]:
+    """End the command with one sentence where the job can't be done, or a library of the extra is missing; `also` is
+    another way than Spark, if there is one.
+    """
     try:
         yield
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"EB-ANALYTICS-000: analytics needs {missing.name}, which is not installed; "
-            f"run `pip install 'epochbridge[{extra}]'`"
+            f"run `pip install 'epochbridge[{extra}]'`{also if extra == SPARK else ''}"
         ) from missing
     except AnalyticsError as problem:
         raise click.ClickException(str(problem)) from problem
