@@ -56,7 +56,7 @@ class _Side:
         return ConfigError([_fault(f"{self.name}.{file.value}", "nothing is given", wanted, FaultCode.MISSING)])
 
     def refuse(self, files: Iterable[TlsFile], wanted: str) -> None:
-        """Who names files takes them for used. Raises ConfigError."""
+        """Raises ConfigError for files that are given and not read: whoever gave them believes that they count."""
         faults = [
             _fault(
                 f"{self.name}.{file.value}", f"{path} is given, and nothing reads it", wanted, FaultCode.CONTRADICTION

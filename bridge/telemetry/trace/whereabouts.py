@@ -29,7 +29,7 @@ class _NoRedirect(HTTPRedirectHandler):
     """The token is for the place that was named alone."""
 
     def redirect_request(self, *_: object) -> None:
-        """To nowhere."""
+        """A redirect is not followed: the token would go along."""
 
 
 def find_folder(admin: str) -> Path:
