@@ -17,6 +17,7 @@ from bridge.coordinators.offset_requests import (
     known_part,
     merge_commit,
     name_missing,
+    names_ids,
     refuse_commit,
     split_commit,
     to_simple_commit,
@@ -110,7 +111,7 @@ class CommitForwarder:
         begun = self._ways.begin(pending.ref, known_part(pending.request, self._catalog))
         if isinstance(begun, CommitRefused):
             refusal = refuse_commit(pending.request, begun.code)
-            topics = name_missing(refusal.topics, self._catalog)
+            topics = name_missing(refusal.topics, self._catalog, by_id=names_ids(pending.request))
             self._ways.deliver(pending.ref, replace(refusal, topics=topics))
             self.queue.leave(pending.places)
             return
@@ -125,7 +126,8 @@ class CommitForwarder:
     def _send(self, pending: Pending, commit_id: int) -> None:
         simple = to_simple_commit(pending.request, self._catalog)
         asked, too_long = split_commit(simple, self._metadata_max)
-        refused = {place: find_missing(self._catalog, *place) or code for place, code in too_long.items()}
+        by_id = names_ids(pending.request)
+        refused = {place: find_missing(self._catalog, *place, by_id=by_id) or code for place, code in too_long.items()}
 
         def take(reply: GroupReply | None) -> None:
             whole = reply

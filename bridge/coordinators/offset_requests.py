@@ -295,37 +295,47 @@ def _complete_fetched(group: FetchedGroup, catalog: Catalog) -> FetchedGroup:
     return replace(group, topics=topics)
 
 
-def find_missing(catalog: Catalog, name: TopicName, topic_id: TopicId, partition: int) -> ErrorCode | None:
-    """None for a partition that the last look saw, else the code for one that it did not see; None before any look."""
+def find_missing(
+    catalog: Catalog, name: TopicName, topic_id: TopicId, partition: int, *, by_id: bool
+) -> ErrorCode | None:
+    """None for a partition that the last look saw, else the code for one that it did not see; None before any look.
+
+    Who names topics by name never hears of ids, whatever it took for a name.
+    """
     if not any(True for _ in catalog.names()):
         return None
     topic = catalog.topic(catalog.id_for(name, topic_id))
     if topic is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name else ErrorCode.UNKNOWN_TOPIC_ID
+        return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     is_there = 0 <= partition < topic.partition_count
     return None if is_there else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def known_part(request: Commit, catalog: Catalog) -> Commit:
     """What of a commit is for its group to judge; all of it if the last look saw none of it, for that may be old."""
-    kept = tuple(topic for one in request.topics if (topic := _known_topic(one, catalog)).partitions)
+    by_id = names_ids(request)
+
+    def is_known(topic: TopicCommit, item: PartitionCommit) -> bool:
+        return find_missing(catalog, topic.name, topic.topic_id, item.partition, by_id=by_id) is None
+
+    topics = (
+        replace(topic, partitions=tuple(item for item in topic.partitions if is_known(topic, item)))
+        for topic in request.topics
+    )
+    kept = tuple(topic for topic in topics if topic.partitions)
     return replace(request, topics=kept) if kept else request
 
 
-def _known_topic(topic: TopicCommit, catalog: Catalog) -> TopicCommit:
-    items = tuple(
-        item for item in topic.partitions if find_missing(catalog, topic.name, topic.topic_id, item.partition) is None
-    )
-    return replace(topic, partitions=items)
-
-
-def name_missing(topics: Iterable[CommittedTopic], catalog: Catalog) -> tuple[CommittedTopic, ...]:
+def name_missing(topics: Iterable[CommittedTopic], catalog: Catalog, *, by_id: bool) -> tuple[CommittedTopic, ...]:
     """Refusals of our own, where a partition that was not seen is called so instead."""
-    return tuple(
-        replace(topic, partitions=tuple(_named(topic, item, catalog) for item in topic.partitions)) for topic in topics
-    )
+
+    def named(topic: CommittedTopic, item: CommittedPartition) -> CommittedPartition:
+        code = find_missing(catalog, topic.name, topic.topic_id, item.partition, by_id=by_id)
+        return item if code is None else replace(item, error=code)
+
+    return tuple(replace(topic, partitions=tuple(named(topic, item) for item in topic.partitions)) for topic in topics)
 
 
-def _named(topic: CommittedTopic, item: CommittedPartition, catalog: Catalog) -> CommittedPartition:
-    code = find_missing(catalog, topic.name, topic.topic_id, item.partition)
-    return item if code is None else replace(item, error=code)
+def names_ids(request: Commit) -> bool:
+    """Whether a commit names its topics by id."""
+    return isinstance(request, OffsetCommit) and request.names_ids

@@ -291,7 +291,7 @@ class GroupOwner(Generic[OrderT]):
             self._exchange.feed(former, LeaveReceived(), now_ms)
 
     def _sync(self, ref: RequestRef, request: SyncGroup, now_ms: int) -> None:
-        code = self._check(request)
+        code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL if request.lacks_protocol else self._check(request)
         if code is ErrorCode.NONE:
             key = MemberRef(request.group_id, request.member_id)
             self.machines.hear(key, ref)

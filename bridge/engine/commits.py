@@ -4,9 +4,11 @@ from bridge.engine.classic.seats import extend_session, judge_identity
 from bridge.engine.classic.syncing import hand_out_if_drained
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
 from bridge.engine.model import Member, Phase
+from bridge.engine.queries import looks_classic
 from bridge.engine.records import CommitBegun, CommitEnded
 from bridge.engine.state import ClassicGroup, Group, Partitions, Shard
 from bridge.engine.turn import Turn
+from translators.dialects.consumer_protocol import NO_GENERATION
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicIdPartition
@@ -40,6 +42,8 @@ def end_commit(turn: Turn, command: EndCommit) -> None:
 
 def judge_commit(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
     """The code for a whole commit (K5.3, K5.9 to K5.17 with 11.4; K5.4 to K5.7 on classic groups)."""
+    if isinstance(request, TxnOffsetCommit) and not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
     classic = state.classic_groups.get(request.group_id)
     if classic is not None:
         return judge_classic_commit(classic, request)
@@ -48,11 +52,27 @@ def judge_commit(state: Shard, request: Commit, now_ms: int) -> ErrorCode:
         return _judge_without_group(state, request, now_ms)
     if request.generation < 0 and not group.members:
         return ErrorCode.NONE
-    if _is_anonymous_transaction(request):
+    is_classic = looks_classic(state, request.group_id)
+    if _is_anonymous_transaction(request, is_classic=is_classic):
         return ErrorCode.NONE
+    code = _judge_seat(group, request) if is_classic else ErrorCode.NONE
+    if code is not ErrorCode.NONE:
+        return code
     member = group.members.get(request.member_id)
-    if member is None:
+    return ErrorCode.UNKNOWN_MEMBER_ID if member is None else _judge_member(state, request, member)
+
+
+def _judge_seat(group: Group, request: Commit) -> ErrorCode:
+    """Kafka looks at seats in classic groups only (K5.5): elsewhere who lost its own to another joins anew (K5.9)."""
+    if request.instance_id is None:
+        return ErrorCode.NONE
+    holder = group.instances.get(request.instance_id)
+    if holder is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if holder == request.member_id else ErrorCode.FENCED_INSTANCE_ID
+
+
+def _judge_member(state: Shard, request: Commit, member: Member) -> ErrorCode:
     if _needs_newer_version(request, member):
         return ErrorCode.UNSUPPORTED_VERSION
     if may_commit(state, request, member):
@@ -127,8 +147,13 @@ def _judge_without_group(state: Shard, request: Commit, now_ms: int) -> ErrorCod
     return ErrorCode.ILLEGAL_GENERATION
 
 
-def _is_anonymous_transaction(request: Commit) -> bool:
-    return isinstance(request, TxnOffsetCommit) and request.generation < 0 and not request.member_id
+def _is_anonymous_transaction(request: Commit, *, is_classic: bool) -> bool:
+    """A producer that was given no group metadata: any other number or an instance id names somebody (K5.17); in a
+    classic group every number below zero says nothing (K5.6).
+    """
+    says_nothing = request.generation < 0 if is_classic else request.generation == NO_GENERATION
+    is_nobody = not request.member_id and request.instance_id is None and says_nothing
+    return is_nobody and isinstance(request, TxnOffsetCommit)
 
 
 def _needs_newer_version(request: Commit, member: Member) -> bool:

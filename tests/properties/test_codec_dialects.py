@@ -89,7 +89,7 @@ def request_in_newest(request: Request) -> Request:
             return replace(request, errors_when_missing=True)
         case OffsetCommit():
             topics = tuple(replace(topic, name=NO_NAME) for topic in request.topics)
-            return replace(request, topics=topics, knows_member_epoch=True, retention_time_ms=-1)
+            return replace(request, topics=topics, knows_member_epoch=True, names_ids=True, retention_time_ms=-1)
         case OffsetFetch():
             return replace(request, groups=tuple(map(by_id, request.groups)))
         case TxnOffsetCommit():

@@ -109,6 +109,11 @@ class SyncGroup:
     assignments: tuple[MemberAssignment, ...] = ()
     names_protocol: bool = False
 
+    @property
+    def lacks_protocol(self) -> bool:
+        """Whether what is mandatory is missing, which Kafka refuses before it looks for group and member (K1.47)."""
+        return self.names_protocol and (self.protocol_type is None or self.protocol_name is None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupReply:

@@ -31,7 +31,8 @@ class TopicCommit:
 class OffsetCommit:
     """A member commits; generation -1 and an empty member id make a simple commit.
 
-    `knows_member_epoch` is true from version 9 on, where members of the consumer protocol may commit (K5.10).
+    `knows_member_epoch` is true from version 9 on, where members of the consumer protocol may commit (K5.10);
+    `names_ids` from version 10 on, where topics are named by id.
     """
 
     group_id: GroupId
@@ -41,6 +42,7 @@ class OffsetCommit:
     topics: tuple[TopicCommit, ...]
     retention_time_ms: int = -1
     knows_member_epoch: bool = True
+    names_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True)

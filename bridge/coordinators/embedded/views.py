@@ -347,8 +347,8 @@ class GroupViews:
             elif reply.error is ErrorCode.GROUP_ID_NOT_FOUND and self._is_ours(request.group_id):
                 # The group lives, but never committed: the broker has not heard of it.
                 nothing = deleted_nothing(allowed)
-                reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog))
-            answer(merge_delete(request, reply, hidden(name_missing(refused, self._catalog), unread)))
+                reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog, by_id=False))
+            answer(merge_delete(request, reply, hidden(name_missing(refused, self._catalog, by_id=False), unread)))
 
         def go_on(unread: frozenset[TopicName] | ErrorCode) -> None:
             if isinstance(unread, ErrorCode):

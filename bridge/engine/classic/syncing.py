@@ -40,7 +40,7 @@ def take_sync(turn: Turn, command: ClassicSync) -> None:
 
 def judge_sync(state: Shard, request: SyncGroup) -> ErrorCode:
     """Why a SyncGroup is refused, in Kafka's order (K1.47 to K1.50)."""
-    if request.names_protocol and (request.protocol_type is None or request.protocol_name is None):
+    if request.lacks_protocol:
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID

@@ -89,9 +89,9 @@ class JoinGroupCodec(ApiCodec[JoinGroup, JoinGroupReply]):
 
     def encode_reply(self, reply: JoinGroupReply, version: int) -> Fields:
         """Reply to fields."""
-        protocol_name = reply.protocol_name
-        if protocol_name is None and version < _FIRST_WITH_NULLABLE_PROTOCOL:
-            protocol_name = ""
+        # Kafka, too, writes a name of no letters as null where it may.
+        is_nullable = version >= _FIRST_WITH_NULLABLE_PROTOCOL
+        protocol_name = reply.protocol_name or (None if is_nullable else "")
         return {
             "throttle_time_ms": 0,
             "error_code": reply.error,

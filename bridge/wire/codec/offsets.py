@@ -35,6 +35,7 @@ from translators.dialects.offsets import (
 
 AnyCommitT = TypeVar("AnyCommitT", OffsetCommit, TxnOffsetCommit)
 _FIRST_WITH_MEMBER_EPOCH = 9
+_FIRST_WITH_TOPIC_IDS = 10
 
 
 def topic_commits(records: Sequence[Record]) -> tuple[TopicCommit, ...]:
@@ -130,6 +131,7 @@ class OffsetCommitCodec(_CommitCodec[OffsetCommit]):
             topics=topic_commits(record.records("topics")),
             retention_time_ms=record.number("retention_time_ms"),
             knows_member_epoch=version >= _FIRST_WITH_MEMBER_EPOCH,
+            names_ids=version >= _FIRST_WITH_TOPIC_IDS,
         )
 
     def encode_request(self, request: OffsetCommit, version: int) -> Fields:

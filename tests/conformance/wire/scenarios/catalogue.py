@@ -16,6 +16,7 @@ from tests.conformance.wire.scenarios import (
     returning,
     seats,
     staying,
+    strange,
     timers,
     translated,
     twice,
@@ -45,6 +46,7 @@ THEMES: Mapping[str, tuple[Scenario, ...]] = {
     "twice": twice.SCENARIOS,
     "one_name": one_name.SCENARIOS,
     "repeated": repeated.SCENARIOS,
+    "strange": strange.SCENARIOS,
 }
 
 

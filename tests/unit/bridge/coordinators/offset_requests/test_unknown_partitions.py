@@ -1,10 +1,18 @@
 """Partitions that the cluster does not have, in commits and in refusals (K5.1)."""
 
+import pytest
+
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import find_missing, known_part, name_missing, refuse_commit
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, Topic, TopicId, TopicName
-from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommit,
+    PartitionCommit,
+    TopicCommit,
+)
 
 SEEN = Topic(topic_id=TopicId(b"s" * 16), name=TopicName("seen"), partition_count=2)
 NEVER = TopicName("never")
@@ -33,21 +41,32 @@ def commit_of(*places: tuple[str, int]) -> OffsetCommit:
 
 def test_partition_that_was_seen_is_not_missing() -> None:
     """By name or by id."""
-    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 1) is None
-    assert find_missing(catalog(), TopicName(""), SEEN.topic_id, 0) is None
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 1, by_id=False) is None
+    assert find_missing(catalog(), TopicName(""), SEEN.topic_id, 0, by_id=True) is None
 
 
 def test_partition_that_was_not_seen_has_the_code_of_what_is_unknown() -> None:
     """3 for a name or a number, 100 for an id."""
-    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 2) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, -1) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert find_missing(catalog(), NEVER, NO_TOPIC_ID, 0) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert find_missing(catalog(), TopicName(""), TopicId(b"n" * 16), 0) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, 2, by_id=False) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), SEEN.name, NO_TOPIC_ID, -1, by_id=False) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), NEVER, NO_TOPIC_ID, 0, by_id=False) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert find_missing(catalog(), TopicName(""), TopicId(b"n" * 16), 0, by_id=True) is ErrorCode.UNKNOWN_TOPIC_ID
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_who_names_topics_by_name_never_hears_of_ids(by_id: bool) -> None:
+    """Whatever stands for the name, nothing too; and whoever names ids hears of them, of the id zero too."""
+    expected = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    for name, topic_id in ((NEVER, NO_TOPIC_ID), (TopicName(""), NO_TOPIC_ID), (TopicName(""), TopicId(b"n" * 16))):
+        assert find_missing(catalog(), name, topic_id, 0, by_id=by_id) is expected
+        refusal = (CommittedTopic(name=name, topic_id=topic_id, partitions=(CommittedPartition(0, ErrorCode.NONE),)),)
+        (named,) = name_missing(refusal, catalog(), by_id=by_id)
+        assert named.partitions == (CommittedPartition(0, expected),)
 
 
 def test_nothing_is_missing_before_the_first_look() -> None:
     """A bridge that has just started knows no topic."""
-    assert find_missing(Catalog(), NEVER, NO_TOPIC_ID, 0) is None
+    assert find_missing(Catalog(), NEVER, NO_TOPIC_ID, 0, by_id=False) is None
     assert known_part(commit_of((NEVER, 0)), Catalog()) == commit_of((NEVER, 0))
 
 
@@ -65,7 +84,7 @@ def test_group_judges_all_when_nothing_was_seen() -> None:
 def test_refusal_calls_missing_partitions_missing() -> None:
     """The group's code is for partitions that exist."""
     refusal = refuse_commit(commit_of(("seen", 0), ("seen", 2)), ErrorCode.UNKNOWN_MEMBER_ID)
-    named = name_missing(refusal.topics, catalog())
+    named = name_missing(refusal.topics, catalog(), by_id=False)
     assert [item.error for topic in named for item in topic.partitions] == [
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -245,4 +245,39 @@ def test_transaction_without_a_member_is_one_without_a_generation() -> None:
     """Kafka takes -1 for "no member": generation 0 is somebody's, and nobody is called that (K5.14)."""
     bench = two_members()
     assert begin(bench, transaction("", -1)) == 1
-    assert begin(bench, transaction("", 0)) is ErrorCode.UNKNOWN_MEMBER_ID
+    for generation in (-3, -2, 0, 3):
+        assert begin(bench, transaction("", generation)) is ErrorCode.UNKNOWN_MEMBER_ID
+    seated = replace(transaction("", -1), instance_id=InstanceId("i-a"))
+    assert begin(bench, seated) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_transaction_of_a_group_without_a_name_is_refused_whoever_commits() -> None:
+    """K5.15: other commits of such a group are offsets of nobody."""
+    for generation, member in ((-1, ""), (0, ""), (2, "a")):
+        nameless = replace(transaction(member, generation), group_id=GroupId(""))
+        assert begin(Bench(), nameless) is ErrorCode.INVALID_GROUP_ID
+    assert begin(Bench(), replace(commit("", -1), group_id=GroupId(""))) == 1
+
+
+def test_seat_is_looked_at_where_kafka_has_a_classic_group() -> None:
+    """K5.5 before a KIP-848 member comes, K5.9 from then on; numbers below zero say nothing in the former (K5.6)."""
+    bench = Bench(settings=NO_DELAY)
+    member_id = bench.ask(static_join_request("", "seat"), Speaks.CLASSIC).reply.member_id
+    assert member_id is not None
+    epoch = bench.current(member_id).epoch
+
+    def codes() -> list[ErrorCode | int]:
+        named = [("gone", "seat"), (member_id, "nobody's"), ("gone", "nobody's"), ("", "seat")]
+        return [
+            begin(bench, replace(kind(member, epoch), instance_id=InstanceId(instance)))
+            for kind in (commit, transaction)
+            for member, instance in named
+        ]
+
+    fenced, unknown = ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID
+    assert codes() == 2 * [fenced, unknown, unknown, fenced]
+    assert [begin(bench, transaction("", number)) for number in (-3, -1, 0)] == [1, 2, unknown]
+    assert begin(bench, replace(commit(member_id, epoch), instance_id=InstanceId("seat"))) == 3
+    bench.join("a")
+    assert codes() == [unknown, 4, unknown, unknown, unknown, 5, unknown, unknown]
+    assert begin(bench, transaction("", -3)) is unknown

@@ -53,7 +53,7 @@ def as_old(*, leader_epoch: int) -> tuple[TopicCommit, ...]:
         ),
         (8, replace(REQUEST, topics=as_old(leader_epoch=7), knows_member_epoch=False, retention_time_ms=-1)),
         (9, replace(REQUEST, topics=as_old(leader_epoch=7), retention_time_ms=-1)),
-        (10, replace(REQUEST, topics=(replace(TOPIC, name=TopicName("")),), retention_time_ms=-1)),
+        (10, replace(REQUEST, topics=(replace(TOPIC, name=TopicName("")),), retention_time_ms=-1, names_ids=True)),
     ],
 )
 def test_request_of_version_says_what_it_can(version: int, expected: OffsetCommit) -> None:
