@@ -24,7 +24,7 @@ from bridge.wire.codec.registry import (
 from bridge.wire.frames import read_request_header
 from tests.support.dialect_values import values_of
 from translators.dialects.admin import DescribeGroups
-from translators.dialects.classic import JoinGroup, LeaveGroup, LeavingMember, SyncGroup
+from translators.dialects.classic import JoinGroup, JoinGroupReply, LeaveGroup, LeavingMember, SyncGroup
 from translators.dialects.configs import (
     CLIENT_METRICS,
     AlterConfigs,
@@ -123,6 +123,8 @@ def reply_in_newest(api_key: int, reply: Reply) -> Reply:
         return replace(reply, topics=tuple(replace(topic, name=NO_NAME) for topic in reply.topics))
     if isinstance(reply, OffsetCommitReply | OffsetDeleteReply):
         return replace(reply, topics=tuple(replace(topic, topic_id=NO_TOPIC_ID) for topic in reply.topics))
+    if isinstance(reply, JoinGroupReply):
+        return replace(reply, protocol_name=reply.protocol_name or None)
     return reply
 
 

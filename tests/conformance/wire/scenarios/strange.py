@@ -124,6 +124,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         strange(
             f"a transaction of a group without a name by {what}",
             "K5.15",
+            *begin(),
             *(txn(3, group_id="", generation_id=generation, **fields) for generation in GENERATIONS),
         )
         for what, fields in NAMELESS.items()
@@ -132,6 +133,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "a topic without a name is committed by nobody of the group",
         "K5.1 K5.5",
         *alone("a"),
+        *begin(),
         *(
             commit("a", version, member_id=member, topics=committed_topics(version, "") if version < 10 else NO_ID)
             for version, member in product((2, 8, 9, 10), ("@a", "made-up"))
