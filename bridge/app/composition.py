@@ -46,6 +46,7 @@ from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.coordinators.embedded.time_away import end_sessions, note_serving, time_away_ms
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
+from bridge.coordinators.moving.preflight import KnownAbilities
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
@@ -193,7 +194,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             files = (proxy.certificates, admin_files)
             configured.renew = partial(_renew, config, files, sources.tokens)
             surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
-            _let_moves_ask(moving, surveys)
+            _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
             admin = await _start_admin(nursery, config.settings.admin_listen, sources, failures, door)
@@ -317,14 +318,15 @@ def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:
     return ClusterAccess(proxy.cluster, ClusterSurvey(proxy.cluster), questions, fresh_member_id)
 
 
-def _let_moves_ask(moving: Moving, surveys: AppSurveys) -> None:
+def _let_moves_ask(moving: Moving, surveys: AppSurveys, cluster: UpstreamCluster) -> None:
     """What brokers can do they are asked by whoever surveys them."""
-    moving.live.reconverts = partial(_reconverts, surveys)
-    moving.preflight.abilities = surveys.abilities
+    known = KnownAbilities(surveys.abilities, lambda: frozenset(cluster.directory.brokers.items()), TrioClock().now_ms)
+    moving.live.reconverts = partial(_reconverts, known)
+    moving.preflight.abilities = known.now
 
 
-async def _reconverts(surveys: AppSurveys) -> bool | None:
-    policy = (await surveys.abilities()).policy
+async def _reconverts(known: KnownAbilities) -> bool | None:
+    policy = (await known.now()).policy
     return None if policy is None else policy.downgrades
 
 

@@ -14,6 +14,7 @@ from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.moving.roster_watch import RosterWatch
+from bridge.coordinators.moving.sight import CommitEars, Look
 from bridge.coordinators.moving.surroundings import Around
 from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
@@ -23,7 +24,7 @@ from bridge.migration.route import Road, Router
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.ports import Broker, Clock, Coordinators
 from bridge.session.contracts import Groups, Passing
-from translators.dialects.ids import MemberId, MemberRef, Via
+from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
 
 THIS_NODE = 0
 """The node whose connections are served here, as `ReplyRoutes` numbers it."""
@@ -80,6 +81,9 @@ def put_together(between: Between) -> Moving:
     places = Places(router, mapped, between.upstream.names, embedded)
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
+    ears = CommitEars(between.upstream.catalog)
+    mapped.commits = ears.hear
+    mapped.settled = router.return_member
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
     surroundings = Around(
         ways=ways,
@@ -105,13 +109,24 @@ def put_together(between: Between) -> Moving:
         places=places,
         wall_ms=between.wall_ms,
     )
+    parts.candidates.preflight.see = Look(
+        broker=between.broker, ears=ears, access=routes.access, via_of=partial(_via_of, roster, embedded)
+    ).see
     live = LiveMoves(parts, embedded.supervised)
     between.upstream.tell_of_the_gone(live.forgotten)
     return Moving(
         live=live,
         preflight=parts.candidates.preflight,
         roads=roads,
-        passing=RosterWatch(between.passing, roster),
+        passing=RosterWatch(between.passing, roster, ears),
         places=places,
         recall=lambda: live.resume(tuple(places.restore(embedded.facts(FACTS)))),
     )
+
+
+def _via_of(roster: Roster, embedded: EmbeddedGroups, group_id: GroupId, member_id: MemberId) -> Via | None:
+    """By which connection a member was heard last, on whichever road; None of whom nobody heard here."""
+    said = roster.members_of(group_id).get(member_id)
+    if embedded.has_member(group_id, member_id):
+        return embedded.owner.machines.via_of(MemberRef(group_id, member_id))
+    return None if said is None else said.via

@@ -31,6 +31,10 @@ from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.offsets import FetchedGroup
 
 CONNECT_TIMEOUT_S = 3.0
+ABILITIES_S = 3.0
+"""How long each broker may take to say what it can do, where a move waits for it: one that is dead leaves the others'
+word.
+"""
 LISTENING_MIN_S = 20.0
 """After so long each member of a group on road pass has sent a heartbeat over its connection here, if it has one."""
 TRACKS_BETWEEN_BREATHS = 200
@@ -117,7 +121,7 @@ class AppSurveys:
         login = login_of(self._cluster)
         if login not in (Login.OPEN, Login.OWN):
             return read_abilities((), login)
-        found = await self._survey.describe_brokers(await self._survey.find_brokers())
+        found = await self._survey.describe_brokers(await self._survey.find_brokers(), ABILITIES_S)
         return self._abilities(found)
 
     def _abilities(self, found: Iterable[BrokerFound]) -> BrokerAbilities:

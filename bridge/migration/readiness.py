@@ -230,17 +230,19 @@ def _check_assignment_data(seen: Seen) -> Iterator[Reason]:
     if strangers:
         yield Reason(
             "EB-MOVE-119",
-            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69), and the way by"
-            f" embedded, on which it is left behind, is shut while {_named(strangers)} do not come through this bridge",
+            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69), and the round"
+            f" that leaves it behind can't be played while {_named(strangers)} do not come through this bridge",
             "lead these clients here first",
             members=_ids(strangers),
         )
     else:
         yield Reason(
             "EB-MOVE-120",
-            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69)",
-            "move the group to embedded, and from there to upstream: the seats that it gets on this way carry none",
-            members=_ids(carried),
+            f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69): the bridge plays"
+            " a round before, which leaves it behind, and of which no client hears",
+            "nothing is to be done, as long as all members come through this bridge",
+            Weight.NOTES,
+            _ids(carried),
         )
 
 
@@ -374,13 +376,14 @@ def _check_common_protocol(seen: Seen) -> Iterator[Reason]:
 
 def _check_natives_may_stay(seen: Seen) -> Iterator[Reason]:
     natives = [member for member in seen.group.members if member.protocol is MemberProtocol.CONSUMER]
-    if natives and seen.abilities.has_consumer_protocol is not True:
+    if natives and seen.group.road is Road.EMBEDDED:
         yield Reason(
             "EB-MOVE-143",
-            f"{_named(natives)} speak the consumer protocol, which these brokers are not known to coordinate",
-            "restart these clients with group.protocol=classic, or move with --allow-rebalance, and they end",
-            Weight.DISTURBS,
-            _ids(natives),
+            f"{_named(natives)} speak the consumer protocol to the bridge: they can't be members of the classic group"
+            " that a release makes at the broker",
+            "restart them with group.protocol=classic, move the group, and restart them at the broker with"
+            " group.protocol=consumer",
+            members=_ids(natives),
         )
 
 

@@ -93,9 +93,11 @@ class ClusterSurvey:
         await self._cluster.refresh()
         return tuple(sorted(self._cluster.directory.brokers))
 
-    async def describe_brokers(self, node_ids: Iterable[int]) -> tuple[BrokerFound, ...]:
-        """What each broker tells of itself, by id."""
-        return await _ask_all(node_ids, self._describe_broker)
+    async def describe_brokers(
+        self, node_ids: Iterable[int], timeout_s: float = BROKER_TIMEOUT_S
+    ) -> tuple[BrokerFound, ...]:
+        """What each broker tells of itself within so long, by id."""
+        return await _ask_all(node_ids, lambda node_id: self._describe_broker(node_id, timeout_s))
 
     async def find_groups(self, node_ids: Iterable[int]) -> tuple[GroupsFound, ...]:
         """What each broker tells of its groups, by id."""
@@ -128,7 +130,7 @@ class ClusterSurvey:
         await self._talk(node_id, ask)
         return ends
 
-    async def _describe_broker(self, node_id: int) -> BrokerFound:
+    async def _describe_broker(self, node_id: int, timeout_s: float) -> BrokerFound:
         found: list[BrokerFound] = []
 
         async def ask(talk: BrokerTalk) -> None:
@@ -147,7 +149,7 @@ class ClusterSurvey:
                 )
             )
 
-        fault = await self._talk(node_id, ask)
+        fault = await self._talk(node_id, ask, timeout_s)
         return found[0] if found else BrokerFound(node_id=node_id, fault=fault)
 
     async def _find_groups(self, node_id: int) -> GroupsFound:
@@ -155,15 +157,15 @@ class ClusterSurvey:
         fault = await self._talk(node_id, asked.ask)
         return asked.found((fault,) if fault else ())
 
-    async def _talk(self, node_id: int | None, ask: Talk) -> str:
+    async def _talk(self, node_id: int | None, ask: Talk, timeout_s: float = BROKER_TIMEOUT_S) -> str:
         """Ask a broker within the bound; the sentence why it ended early, or "" if it did not."""
         try:
-            with trio.fail_after(BROKER_TIMEOUT_S):
+            with trio.fail_after(timeout_s):
                 async with talk_to(self._cluster, node_id) as talk:
                     await ask(talk)
         except (BrokerUnreachable, trio.TooSlowError) as problem:
             name = "a broker of the bootstrap list" if node_id is None else f"broker {node_id}"
-            return f"{name}: {str(problem) or f'not done within {BROKER_TIMEOUT_S:.0f} s'}"
+            return f"{name}: {str(problem) or f'not done within {timeout_s:.0f} s'}"
         return ""
 
 

@@ -72,6 +72,20 @@ async def test_group_goes_between_the_bridge_and_the_new_protocol_in_one_order(
             assert moved["stage"] == "done", moved
 
 
+@pytest.mark.parametrize("broker", ["kafka_43", "kafka_39"])
+async def test_group_with_a_member_of_the_new_protocol_stays_with_the_bridge(
+    broker: str, request: pytest.FixtureRequest, wardrobe: Wardrobe, tmp_path: Path
+) -> None:
+    """It would be no member of the classic group that a release makes, whatever brokers can do: the order is refused,
+    with a remedy, and nobody notices.
+    """
+    kafka = request.getfixturevalue(broker)
+    fleet = {"m1": "confluent-range", "m2": "confluent-consumer"}
+    async with moved_group(kafka.bootstrap, wardrobe, tmp_path, fleet, rules="moved-*") as group:
+        moved = await group.move("pass")
+        assert (moved["stage"], codes(moved)) == ("refused", {"EB-MOVE-143"}), moved
+
+
 async def test_bridge_is_killed_over_it(kills: int, kafka: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path) -> None:
     """It goes on or back by its journal; ordered again, the group gets where it was to go."""
     async with moved_group(kafka.bootstrap, wardrobe, tmp_path, FLEETS["mixed"]) as group:

@@ -58,6 +58,7 @@ GO_KINDS: Mapping[str, Kind] = {
     "franz-go": Kind(library=Library.FRANZ_GO),
     "franz-go-cooperative": Kind(library=Library.FRANZ_GO, assignor="cooperative-sticky"),
     "sarama": Kind(library=Library.SARAMA),
+    "sarama-sticky": Kind(library=Library.SARAMA, assignor="sticky"),
 }
 """Who plays where groups are moved: they are built first, so the stories do without them."""
 

@@ -91,7 +91,7 @@ class ReseatedWorld:
     written: dict[MemberId, int] = field(default_factory=dict)
     """The generations of the members for whom the scout was announced."""
 
-    def move(self) -> ReseatMove[Held]:
+    def move(self, *, is_to_be_cleared: bool = False) -> ReseatMove[Held]:
         """A move of all members, who were heard by their connections before."""
         world = self.adopted
         members = world.clients()
@@ -108,7 +108,7 @@ class ReseatedWorld:
             coordinators=self.scouting,
             clock=TrioClock(),
         )
-        move = ReseatMove(around, GROUP, members)
+        move = ReseatMove(around, GROUP, members, is_to_be_cleared=is_to_be_cleared)
         for beat in world.beats():
             assert not isinstance(beat.request, ConsumerGroupHeartbeat)
             member = members[list(members)[beat.via.connection]]

@@ -1,10 +1,10 @@
 """Mapped members as the session room sees them: each request goes to the broker in other words, each answer back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from bridge.coordinators.ledger import Clients
-from bridge.coordinators.mapped.seats import MappedSeat, MemberRequest, to_broker, to_client
+from bridge.coordinators.mapped.seats import MappedSeat, MemberRequest, knows_better, to_broker, to_client
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import (
     Heartbeat,
@@ -36,7 +36,30 @@ class MappedGroups:
         self._forgotten = forgotten
         self.joins: Callable[[Via, ClientIdentity, JoinGroup], None] = lambda _via, _client, _request: None
         """Hears of every JoinGroup in the words in which it goes to the broker."""
+        self.commits: Callable[[GroupRequest], None] = lambda _request: None
+        """Hears of every request on its way to the broker that may be a commit."""
+        self.settled: Callable[[GroupId, MemberId], None] = lambda _group_id, _seat_id: None
+        """Hears of each seat of another name than its client's that is waited for no more since a restart."""
         self._seats: dict[MemberRef, MappedSeat] = {}
+        self._unheard: dict[MemberRef, MemberId] = {}
+        """Whose seat each is of which the last life may have told its client, and not written so."""
+
+    def recall(self, group_id: GroupId, seat: MappedSeat) -> None:
+        """Go on with a mapping of the last life, which may have ended with a JoinGroup whose answer its client has got:
+        by what the client says first it is known.
+        """
+        self.put(group_id, seat)
+        self._unheard[MemberRef(group_id, seat.seat_id)] = seat.member_id
+
+    def unheard(self, group_id: GroupId) -> Collection[MemberId]:
+        """The seats of a group whose clients have said nothing since the restart; costs all of them."""
+        return tuple(key.member_id for key in self._unheard if key.group_id == group_id)
+
+    def drop_unheard(self, group_id: GroupId, there: Collection[MemberId]) -> None:
+        """Only these are at the broker: whoever else was not heard since the restart is gone."""
+        for seat_id in self.unheard(group_id):
+            if seat_id not in there:
+                self._end(MemberRef(group_id, self._unheard[MemberRef(group_id, seat_id)]), None)
 
     def put(self, group_id: GroupId, seat: MappedSeat) -> None:
         """From now on the requests of this member are mapped."""
@@ -44,7 +67,10 @@ class MappedGroups:
 
     def take_out(self, group_id: GroupId, member_id: MemberId) -> MappedSeat | None:
         """End the mapping of a member; gives what it was."""
-        return self._seats.pop(MemberRef(group_id, member_id), None)
+        seat = self._seats.pop(MemberRef(group_id, member_id), None)
+        if seat is not None:
+            self._settle(MemberRef(group_id, seat.seat_id))
+        return seat
 
     def seat(self, group_id: GroupId, member_id: MemberId) -> MappedSeat | None:
         """The seat of a mapped member."""
@@ -57,6 +83,8 @@ class MappedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
         assert isinstance(request, MemberRequest), request
+        for key in _members(request):
+            self._hear(key, request)
         # Who became equal to its client while this was on its way has no seat here: the client's own words count.
         seats = {key: seat for key in _members(request) if (seat := self._seats.get(key)) is not None}
         asked: MemberRequest = request
@@ -68,6 +96,7 @@ class MappedGroups:
             asked = said
         if isinstance(asked, JoinGroup):
             self.joins(via, client, asked)
+        self.commits(asked)
         self._ask(ref, via, request, asked, partial(self._take, ref, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
@@ -76,6 +105,24 @@ class MappedGroups:
 
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`: a seat is its client's over connections."""
+
+    def _hear(self, key: MemberRef, request: MemberRequest) -> None:
+        """A mapping has ended whose client says what its broker told it: its seat's id, or a newer generation of it."""
+        seat = self._seats.get(key)
+        if seat is None and key in self._unheard:
+            self._end(MemberRef(key.group_id, self._unheard[key]), key.member_id)
+        elif seat is not None and knows_better(seat, request):
+            self._end(key, seat.seat_id)
+        elif seat is not None and self._unheard:
+            self._settle(MemberRef(key.group_id, seat.seat_id))
+
+    def _end(self, key: MemberRef, goes_on: MemberId | None) -> None:
+        self.take_out(key.group_id, key.member_id)
+        self._forgotten(key, goes_on)
+
+    def _settle(self, seat: MemberRef) -> None:
+        if self._unheard.pop(seat, seat.member_id) != seat.member_id:
+            self.settled(seat.group_id, seat.member_id)
 
     def _ask(
         self,
@@ -93,8 +140,7 @@ class MappedGroups:
     def _take(self, ref: RequestRef, seats: Mapping[MemberRef, MappedSeat], reply: GroupReply) -> None:
         for key, seat in seats.items():
             if self._seats.get(key) is seat and _ends(seat, reply):
-                del self._seats[key]
-                self._forgotten(key, _goes_on_as(reply))
+                self._end(key, _goes_on_as(reply))
             reply = to_client(seat, reply)
         self._deliver(ref, reply)
 

@@ -16,7 +16,7 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.consumer_protocol import MalformedBlob
+from translators.dialects.consumer_protocol import NO_GENERATION, MalformedBlob
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId
 from translators.dialects.messages import GroupReply
@@ -40,6 +40,7 @@ class MappedSeat:
     member: ClassicMember | None = None
 
 
+_OfGeneration = Heartbeat | SyncGroup | OffsetCommit | TxnOffsetCommit
 MemberRequest = Heartbeat | SyncGroup | JoinGroup | LeaveGroup | OffsetCommit | TxnOffsetCommit | OffsetFetch
 
 
@@ -87,6 +88,15 @@ def to_client(seat: MappedSeat, reply: GroupReply) -> GroupReply:
     if isinstance(reply, JoinGroupReply) and reply.error is not ErrorCode.NONE and reply.member_id == seat.seat_id:
         return replace(reply, member_id=seat.member_id)
     return reply
+
+
+def knows_better(seat: MappedSeat, request: MemberRequest) -> bool:
+    """Whether a client that has kept its id says a generation that it can have from its broker alone: that was never
+    older than the one that the client knew.
+    """
+    if seat.seat_id != seat.member_id or not isinstance(request, _OfGeneration):
+        return False
+    return request.generation > max(seat.generation, NO_GENERATION)
 
 
 def _judge(seat: MappedSeat, generation: int) -> ErrorCode:

@@ -23,6 +23,8 @@ LOOK_S = 0.1
 """How often a group is looked at that has to come to rest."""
 REST_S = 15.0
 """How long a move waits for a group to come to rest before it is refused."""
+SAME_MS = 500
+"""Who was found longer ago may have joined anew, and is looked for once more."""
 Members = Mapping[MemberId, ClassicMember]
 
 
@@ -42,7 +44,12 @@ class Candidates:
         found = await self.find_again(order, origin)
         if isinstance(found, tuple):
             return found
-        return await self.preflight.find_obstacles(order, origin, found.values()) or found
+        found_ms = self.around.now_ms()
+        obstacles = await self.preflight.find_obstacles(order, origin, found)
+        if obstacles:
+            return obstacles
+        is_old = self.around.now_ms() - found_ms > SAME_MS
+        return await self.find_again(order, origin) if is_old else found
 
     async def find_again(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
         """The same for the second way of an order that was judged before its first: requests are held, and every broker
@@ -72,7 +79,9 @@ class Candidates:
         if isinstance(found, tuple):
             return found
         members = of_order(found, order)
-        return self._obstacles(order, members) or members
+        # The round that leaves user data behind is played for everybody, whoever is to be taken over then.
+        is_to_be_cleared = order.destination is Road.UPSTREAM and have_user_data(members)
+        return self._obstacles(order, members) or (found if is_to_be_cleared else members)
 
     def _obstacles(self, order: MoveOrder, members: Members) -> tuple[Obstacle, ...]:
         """Why none of these can be moved."""
@@ -150,7 +159,13 @@ class Candidates:
         return (_restless(group_id),)
 
     def _is_at_rest(self, group_id: GroupId, found: Survey) -> bool:
-        """Whether what members have is known, and no client is to join, or between its join and its sync."""
+        """Whether what members have is known, and no client is to join, or between its join and its sync; of whom is
+        mapped since before a restart it shows by its first words whether it has joined.
+        """
+        if found.is_at_rest:
+            self.around.mapped.drop_unheard(group_id, found.members.keys())
+        if self.around.mapped.unheard(group_id):
+            return False
         if any(seat.is_called for seat in self.around.mapped.seats_of(group_id).values()):
             return False
         return found.is_at_rest and not any(self.roster.is_joining(one, group_id) for one in found.members)
@@ -214,6 +229,11 @@ def _has_others(group_id: GroupId, member_id: MemberId) -> Obstacle:
         "move it to pass, or leave it on upstream",
         member_id,
     )
+
+
+def have_user_data(members: Members) -> bool:
+    """Whether brokers would refuse to take over these members, until a round has left user data behind."""
+    return any(member.has_user_data for member in members.values())
 
 
 def of_order(members: Members, order: MoveOrder) -> Members:

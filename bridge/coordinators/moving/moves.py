@@ -8,7 +8,7 @@ from functools import partial
 import trio
 
 from bridge.coordinators.moving.adopt import AdoptMove
-from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, of_order
+from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, have_user_data, of_order
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.places import Places, unwritten
@@ -97,7 +97,7 @@ class LiveMoves:
         if isinstance(found, tuple):
             progress.refuse(found, "it can't be moved now; nothing was changed")
         else:
-            progress.begin(found)
+            progress.begin(found := of_order(found, order))
             progress.end(MoveStage.DONE, f"it can be made, and nobody will notice; members that it moves: {len(found)}")
         return progress.now
 
@@ -255,7 +255,7 @@ class LiveMoves:
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
             move = self._begin_whole(order, running, found)
             await self._make_whole(order, running, move)
-        elif order.destination is Road.UPSTREAM:
+        elif order.destination is Road.UPSTREAM and not have_user_data(found):
             self._take_over(order, running, found)
         else:
             self._start_reseat(order, running, found)
@@ -344,16 +344,16 @@ class LiveMoves:
             self._start_task(order, partial(self._go_on_whole, order, running, move))
             return
         away = {one: it for one, it in known.items() if not self._around.upstream.translates(group_id, one)}
+        if is_reseat and known:
+            # It was given back before that, and a scout may have been sent; or it is to be taken over behind it.
+            self._start_reseat(order, running, known, is_resumed=True)
+            return
         if order.destination is Road.UPSTREAM and away:
             running.begun = known
             running.at = Road.PASS if origin is Road.EMBEDDED else None
             self._take_over(order, running, away, is_resumed=True)
             return
         seats = self._around.mapped.seats_of(group_id)
-        if is_reseat and known:
-            # It was given back before that, and a scout may have been sent.
-            self._start_reseat(order, running, known, is_resumed=True)
-            return
         # Also who has a machine still: it is ended behind the JoinGroup that may have been answered.
         back = away if order.destination is Road.UPSTREAM else known
         returning = {one: member for one, member in back.items() if one not in seats}
@@ -489,7 +489,7 @@ class LiveMoves:
             if reason is not None:
                 running.progress.warn((reason,))
                 fields = LogFields(group_id=order.group_id, road=Road.PASS.value)
-                words = "%s: group %r is still a consumer group of classic members: %s; %s, and order the move to pass"
+                words = "%s: group %r was not reseated at its broker: %s; %s, and order the move again"
                 LOG.warning(words, reason.code, order.group_id, reason.sentence, reason.remedy, extra=fields)
             if order.destination is not Road.PASS:
                 self._end_half_way(order, running)

@@ -89,10 +89,12 @@ class Places:
         place = self._router.place(group_id)
         if place is not None and place is not Road.MOVING and place is not self._router.road_by_rule(group_id):
             written["road"] = place.value
-        roads = {one: road.value for one, road in self._router.moved.get(group_id, {}).items()}
+        seats = self._mapped.seats_of(group_id)
+        unheard = set(self._mapped.unheard(group_id)) - seats.keys()
+        moved = self._router.moved.get(group_id, {})
+        roads = {one: road.value for one, road in moved.items() if one not in unheard or road is not Road.MAPPED}
         if roads:
             written["members"] = {str(one): road for one, road in roads.items()}
-        seats = self._mapped.seats_of(group_id)
         if seats:
             written["mapped"] = [_write_seat(seat) for seat in seats.values()]
         names = self._names.of(group_id)
@@ -131,10 +133,12 @@ class Places:
         if place is not None:
             self._router.place_group(group_id, place)
         for seat in seats:
-            self._mapped.put(group_id, seat)
+            self._mapped.recall(group_id, seat)
         for member, seat_id in names.items():
             self._names.put(member, seat_id)
-        for member_id, road in roads.items():
+        # The client of a seat may know it by now, and is heard by that name, too.
+        by_seat = dict.fromkeys((seat.seat_id for seat in seats if seat.seat_id != seat.member_id), Road.MAPPED)
+        for member_id, road in (by_seat | roads).items():
             self._router.move_member(group_id, member_id, road)
         if move is not None:
             self._unfinished[group_id] = move

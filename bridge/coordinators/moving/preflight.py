@@ -1,9 +1,12 @@
-"""What brokers can do, asked before a move begins: what they would refuse in the middle is a reason not to begin."""
+"""What brokers can do, and what is to be seen of a group, asked before a move begins: what they would refuse in the
+middle is a reason not to begin.
+"""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 
 import trio
 
+from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight
 from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember
@@ -13,40 +16,92 @@ from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from translators.dialects.consumer_protocol import CONSUMER
+from translators.dialects.ids import MemberId
 
 ASK_S = 5.0
 """How long brokers may take to say it; what they don't say is found out by the move."""
+KEPT_MS = 30_000
+"""For so long brokers are not asked again what they can do: they are set up anew by a restart."""
+_SEEN = frozenset({"EB-MOVE-107", "EB-MOVE-116"})
+"""Reasons that a look at the group alone gives, whatever brokers can do."""
+Members = Mapping[MemberId, ClassicMember]
 
 
 async def _nothing_known() -> BrokerAbilities:
     return BrokerAbilities()
 
 
+async def _nothing_seen(_order: MoveOrder, _origin: Road, _members: Members) -> Sight:
+    return NOTHING_SEEN
+
+
+class KnownAbilities:
+    """What brokers can do, by their own word of a moment ago; of another cluster, or of other brokers, they are asked
+    anew.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], Awaitable[BrokerAbilities]],
+        cluster: Callable[[], Hashable],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`cluster` tells which brokers there are."""
+        self._ask = ask
+        self._cluster = cluster
+        self._now_ms = now_ms
+        self._known = BrokerAbilities()
+        self._of: Hashable = None
+        self._until_ms = 0
+
+    async def now(self) -> BrokerAbilities:
+        """The same; UNKNOWN where they don't say it in time, which is not kept."""
+        if self._now_ms() < self._until_ms and self._cluster() == self._of:
+            return self._known
+        self._until_ms, found = 0, BrokerAbilities()
+        with trio.move_on_after(ASK_S):
+            try:
+                found = await self._ask()
+            except BrokerUnreachable:
+                return found
+        if found.takeover is not TakeOver.UNKNOWN:
+            self._known, self._of, self._until_ms = found, self._cluster(), self._now_ms() + KEPT_MS
+        return found
+
+
 class Preflight:
-    """Asks for the abilities of the cluster and judges orders by them."""
+    """Asks what brokers can do, has a look at the group, and judges orders by both."""
 
     def __init__(self) -> None:
         self.abilities: Callable[[], Awaitable[BrokerAbilities]] = _nothing_known
-        """Set by who can ask the brokers."""
+        """Set by who can ask the brokers; takes no longer than `ASK_S`."""
+        self.see: Callable[[MoveOrder, Road, Members], Awaitable[Sight]] = _nothing_seen
+        """Set by who can look at groups."""
 
-    async def find_obstacles(
-        self, order: MoveOrder, origin: Road, members: Iterable[ClassicMember]
-    ) -> tuple[Obstacle, ...]:
+    async def find_obstacles(self, order: MoveOrder, origin: Road, members: Members) -> tuple[Obstacle, ...]:
         """What stands in the way of an order for these members, () where nothing is known to."""
-        abilities = BrokerAbilities()
-        with trio.move_on_after(ASK_S):
-            try:
-                abilities = await self.abilities()
-            except BrokerUnreachable:
-                return ()
+        found: list[BrokerAbilities] = []
+
+        async def ask() -> None:
+            found.append(await self.abilities())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            sight = await self.see(order, origin, members)
+        (abilities,) = found
+        obstacles = judge(order, origin, members.values(), abilities, sight)
         if abilities.takeover is TakeOver.UNKNOWN:
             # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
-            return ()
-        return judge(order, origin, members, abilities)
+            return tuple(one for one in obstacles if one.code in _SEEN)
+        return obstacles
 
 
 def judge(
-    order: MoveOrder, origin: Road, members: Iterable[ClassicMember], abilities: BrokerAbilities
+    order: MoveOrder,
+    origin: Road,
+    members: Iterable[ClassicMember],
+    abilities: BrokerAbilities,
+    sight: Sight = NOTHING_SEEN,
 ) -> tuple[Obstacle, ...]:
     """The reasons that block the order, also those that an operator may overrule and has not."""
     group = ObservedGroup(
@@ -54,15 +109,16 @@ def judge(
         road=origin,
         kind=GroupKind.CLASSIC,
         protocol_type=CONSUMER,
-        members=tuple(map(_observed, members)),
+        members=tuple(_observed(one, sight) for one in members),
         is_complete=True,
+        has_foreign_commits=sight.has_foreign_commits,
     )
     heeded = {Weight.BLOCKS} if order.allow_rebalance else {Weight.BLOCKS, Weight.DISTURBS}
     reasons = assess(group, abilities, order.destination).reasons
     return tuple(_obstacle(reason) for reason in reasons if reason.weight in heeded)
 
 
-def _observed(member: ClassicMember) -> ObservedMember:
+def _observed(member: ClassicMember, sight: Sight) -> ObservedMember:
     """What a move knows of it; of its blobs it judges by itself."""
     return ObservedMember(
         member_id=member.member_id,
@@ -72,6 +128,7 @@ def _observed(member: ClassicMember) -> ObservedMember:
         assignors=tuple(protocol.name for protocol in member.protocols),
         session_timeout_ms=member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
+        hidden_topics=sight.hidden_topics.get(member.member_id, ()),
     )
 
 

@@ -12,7 +12,7 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
 from bridge.coordinators.rounds import play
-from bridge.engine.outcome import NotConverted
+from bridge.engine.outcome import NotConverted, Unready
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import (
     AwaitRest,
@@ -322,6 +322,13 @@ def member_of(seat: ClassicSeat) -> ClassicMember:
 
 def unconvertible(found: NotConverted) -> Obstacle:
     """Why the engine can't hand a group over."""
+    if found.reason is Unready.CONSUMER_MEMBERS:
+        return Obstacle(
+            "EB-MOVE-143",
+            found.text,
+            "restart them with group.protocol=classic, move the group, and restart them at the broker with"
+            " group.protocol=consumer; until then the group stays with the bridge",
+        )
     return Obstacle("EB-MOVE-233", found.text, "the group stays with the bridge until that has changed")
 
 

@@ -1,4 +1,6 @@
-"""A reseat while it is made: Heartbeats in the members' place, a scout that comes and goes, and a round for all."""
+"""A reseat while it is made: Heartbeats in the members' place, a scout that comes and goes, and a round for all; the
+round alone where a classic group is to lose its user data.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,6 +10,7 @@ import trio
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.adopt import find_difference
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.surroundings import SCOUT_ID
@@ -16,6 +19,7 @@ from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
     Called,
     CallScoutBack,
+    ComparedClassic,
     Look,
     Looked,
     Looking,
@@ -103,12 +107,22 @@ class Reseating(RestingWays[HeldT]):
 
 
 class ReseatMove(RestingGroup[HeldT]):
-    """A group of classic members on its way from a broker's consumer group to a classic one (`groups.Underway`)."""
+    """A group of classic members on its way from a broker's consumer group to a classic one (`groups.Underway`); or
+    one that is to be cleared of user data in its assignments, and stays a classic one.
+    """
 
-    def __init__(self, around: Reseating[HeldT], group_id: GroupId, members: Mapping[MemberId, ClassicMember]) -> None:
+    def __init__(
+        self,
+        around: Reseating[HeldT],
+        group_id: GroupId,
+        members: Mapping[MemberId, ClassicMember],
+        *,
+        is_to_be_cleared: bool = False,
+    ) -> None:
         seats = around.mapped.seats_of(group_id)
         super().__init__(group_id, members, seats, around)
         self._around = around
+        self._is_to_be_cleared = is_to_be_cleared
         self._was_made = False
         self.state: ReseatState = begin().state
 
@@ -140,7 +154,7 @@ class ReseatMove(RestingGroup[HeldT]):
             self._tell_of_members()
             return
         self._holds = True
-        await self._run(resume(self._around.clock.now_ms()))
+        await self._run(resume(self._around.clock.now_ms(), is_to_be_cleared=self._is_to_be_cleared))
 
     async def _run(self, taken: ReseatStep) -> None:
         self.state = taken.state
@@ -153,8 +167,9 @@ class ReseatMove(RestingGroup[HeldT]):
 
     def _tell_of_members(self) -> None:
         detail = self.state.reason.sentence if isinstance(self.state, Called) else ""
+        stage = MemberStage.STAYS if self._is_to_be_cleared else MemberStage.MOVED
         for member_id in self._members:
-            self._around.note(member_id, MemberStage.MOVED, detail)
+            self._around.note(member_id, stage, detail)
         if isinstance(self.state, Called):
             self._call()
 
@@ -167,7 +182,9 @@ class ReseatMove(RestingGroup[HeldT]):
             case Prove():
                 return Proved(self._proof.stopped or await self._prove_rest())
             case Compare():
-                return Compared(self._proof.stopped or await self._compare())
+                obstacle = self._proof.stopped or await self._compare()
+                is_classic = obstacle is None and self._is_to_be_cleared
+                return ComparedClassic() if is_classic else Compared(obstacle)
             case SendScout():
                 return await self._send_scout()
             case CallScoutBack():
@@ -180,9 +197,11 @@ class ReseatMove(RestingGroup[HeldT]):
     async def _look(self) -> Looked:
         described = await self._describe()
         if isinstance(described, DescribedGroup):
-            return Looked(is_classic=True)
+            return Looked(is_classic=True, is_to_be_cleared=self._is_to_be_cleared)
         if isinstance(described, Obstacle):
             return Looked(is_classic=False, obstacle=described)
+        if self._is_to_be_cleared:
+            return Looked(is_classic=False, obstacle=find_difference(self._group_id, described, {}))
         return Looked(
             is_classic=False,
             obstacle=None if await self._around.reconverts() else _not_made_classic(self._group_id),
@@ -192,7 +211,12 @@ class ReseatMove(RestingGroup[HeldT]):
         described = await self._describe()
         if isinstance(described, Obstacle):
             return described
-        if classic_shares(described) != {self._seat_id(one): it.using for one, it in self._members.items()}:
+        expected = {self._seat_id(one): it.using for one, it in self._members.items()}
+        if self._is_to_be_cleared:
+            difference = find_difference(self._group_id, described, expected)
+            if difference is not None:
+                return difference
+        elif classic_shares(described) != expected:
             return Obstacle(
                 "EB-MOVE-241",
                 f"{quote(self._group_id)} is no consumer group of these classic members alone, or not at rest",

@@ -1,5 +1,8 @@
-"""Hears classic members of groups that pass, for the roster; whoever else hears of what passes hears it as before."""
+"""Hears classic members of groups that pass, for the roster, and commits for whoever looks at them; whoever else hears
+of what passes hears it as before.
+"""
 
+from bridge.coordinators.moving.sight import CommitEars
 from bridge.migration.roster import Roster
 from bridge.session.contracts import Hear, Passing, PassingRequest
 from bridge.wire.apis import ApiKey
@@ -7,14 +10,16 @@ from bridge.wire.errors import MalformedFrame
 from translators.dialects.ids import ClientIdentity, RequestRef, via_of
 
 _HEARD = frozenset((ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP))
+_COMMITS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT))
 
 
 class RosterWatch:
     """See `session.contracts.Passing`."""
 
-    def __init__(self, passing: Passing, roster: Roster) -> None:
+    def __init__(self, passing: Passing, roster: Roster, commits: CommitEars) -> None:
         self._passing = passing
         self._roster = roster
+        self._commits = commits
         self.passed = passing.passed
         self.awaits_fetch = passing.awaits_fetch
         self.fetched = passing.fetched
@@ -25,7 +30,8 @@ class RosterWatch:
         self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
-        if request.header.api_key in _HEARD:
+        api_key = request.header.api_key
+        if api_key in _HEARD or (api_key in _COMMITS and self._commits.listens_to(request.group_ids)):
             self._hear(ref, request, client)
         return self._passing.overhear(ref, request, client, broker_id)
 
@@ -36,3 +42,4 @@ class RosterWatch:
             # It is for the broker to judge: it passes all the same, and its member is one that nobody has heard.
             return
         self._roster.hears(via_of(ref), client, request)
+        self._commits.hear(request)

@@ -1,7 +1,7 @@
 """A group as it stands before a move: what its broker says of it, and what its members have said here."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import Obstacle
@@ -63,6 +63,8 @@ def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -
             members[one.member_id] = _classic(one, group.protocol_data, heard.get(one.member_id))
         except MalformedBlob as malformed:
             obstacles.append(_unreadable(one.member_id, malformed))
+    if any(member.has_user_data for member in members.values()):
+        members = {one: replace(member, has_user_data=True) for one, member in members.items()}
     return Survey(members, tuple(obstacles), is_at_rest=True)
 
 
@@ -86,6 +88,7 @@ def _classic(one: DescribedMember, protocol_name: str, said: Spoken | None) -> C
     decode_subscription(one.metadata)
     request = said.request if said is not None and _is_its(said.request, protocol_name, one.metadata) else None
     client = _client(one.client_id, one.client_host, said)
+    assignment = decode_assignment(one.assignment)
     return ClassicMember(
         member_id=one.member_id,
         instance_id=one.instance_id,
@@ -95,7 +98,8 @@ def _classic(one: DescribedMember, protocol_name: str, said: Spoken | None) -> C
         session_timeout_ms=SESSION_TIMEOUT_MS if request is None else request.session_timeout_ms,
         rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if request is None else request.rebalance_timeout_ms,
         generation=UNHEARD_GENERATION if said is None or said.generation is None else said.generation,
-        using=decode_assignment(one.assignment).partitions,
+        using=assignment.partitions,
+        has_user_data=bool(assignment.user_data),
     )
 
 

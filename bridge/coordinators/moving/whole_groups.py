@@ -92,7 +92,9 @@ class WholeGroups:
     def reseating(
         self, progress: Progress, group_id: GroupId, members: Members, reconverts: Callable[[], Awaitable[bool | None]]
     ) -> ReseatMove[Held]:
-        """The move of a group that was given back to a classic group."""
+        """The move of a group that was given back to a classic group; on the way to upstream it is one already, and
+        loses the user data of its assignments.
+        """
         ways, order = self.around.ways, progress.now.order
         around: Reseating[Held] = Reseating(
             pass_on=self._pass_on(group_id),
@@ -108,7 +110,7 @@ class WholeGroups:
             coordinators=self.coordinators,
             clock=self.clock,
         )
-        move = ReseatMove(around, group_id, members)
+        move = ReseatMove(around, group_id, members, is_to_be_cleared=order.destination is Road.UPSTREAM)
         move.meet(self.roster)
         return move
 

@@ -27,7 +27,8 @@ class ClassicMember:
     """What a classic client said in its last JoinGroup, under which protocol it works, and what it has.
 
     `generation` is the one that its client knows, `using` what it may be using under it. It has no `protocols` if
-    nobody here heard it join, and its broker does not show them.
+    nobody here heard it join, and its broker does not show them. `has_user_data` says that assignments of its group
+    carry user data at their broker, which then refuses every member a take-over; no journal keeps that.
     """
 
     member_id: MemberId
@@ -39,6 +40,7 @@ class ClassicMember:
     rebalance_timeout_ms: int
     generation: int
     using: frozenset[TopicPartition]
+    has_user_data: bool = False
 
     def subscription(self) -> Subscription:
         """What it subscribes to under its protocol; raises `MalformedBlob`, also where it has no such protocol."""

@@ -1,5 +1,6 @@
 """Reseating a group that was given back: its broker takes it for a consumer group of classic members, and any newcomer
-would disturb them all; afterwards it is a classic group again, and nobody has heard of it.
+would disturb them all; afterwards it is a classic group again, and nobody has heard of it. Reseating a classic group
+whose assignments carry user data, with which no broker lets its members over: afterwards they carry none.
 
 A scout that wants nothing comes and goes: behind the last consumer member a broker makes a classic group of the rest,
 and has everybody join. That round the bridge plays. Measured on Apache Kafka 4.1 to 4.3.
@@ -10,6 +11,7 @@ from typing import assert_never
 
 from bridge.migration.moves.rest import (
     Compared,
+    Comparing,
     Gathered,
     Gathering,
     Kept,
@@ -72,10 +74,18 @@ ReseatState = RestState | Looking | SendingScout | CallingScoutBack | Playing | 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Whether it is a classic group already; or there is a reason why it can't be made one."""
+    """Whether it is a classic group already, and one that is to lose its user data; or there is a reason why it can't
+    be made what it is to be.
+    """
 
     is_classic: bool
     obstacle: Obstacle | None = None
+    is_to_be_cleared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedClassic:
+    """A classic group of just these members, whose round can be played without a scout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,7 @@ class RoundEnded:
     obstacle: Obstacle | None = None
 
 
-ReseatEvent = RestEvent | Looked | ScoutJoined | ScoutUnanswered | ScoutGone | RoundEnded
+ReseatEvent = RestEvent | Looked | ComparedClassic | ScoutJoined | ScoutUnanswered | ScoutGone | RoundEnded
 
 # ---------------------------------------------------------------------- effects
 
@@ -137,6 +147,7 @@ ReseatStep = Step[ReseatState, ReseatEffect]
 TRANSITIONS: Transitions = {
     (Looking, Looked): frozenset({Gathering, Reseated, Kept}),
     **rest_transitions(SendingScout),
+    (Comparing, ComparedClassic): frozenset({Playing}),
     (SendingScout, ScoutJoined): frozenset({CallingScoutBack, Kept}),
     (SendingScout, ScoutUnanswered): frozenset({SendingScout, CallingScoutBack}),
     (CallingScoutBack, ScoutGone): frozenset({Playing, Called}),
@@ -151,17 +162,21 @@ def begin() -> ReseatStep:
     return Step(Looking(), (Look(),))
 
 
-def resume(now_ms: int) -> ReseatStep:
+def resume(now_ms: int, *, is_to_be_cleared: bool = False) -> ReseatStep:
     """The first step after a restart in the middle, wherever that was: a scout that comes and goes and a round lead to
-    the same end from everywhere, and nothing of a client is on its way.
+    the same end from everywhere, and nothing of a client is on its way. A group that is to be cleared has had no scout.
     """
+    if is_to_be_cleared:
+        return Step(Playing(), (PlayRound(),))
     return Step(SendingScout(now_ms, may_be_in=True), (SendScout(),))
 
 
 def _react(state: ReseatState, event: ReseatEvent, now_ms: int) -> ReseatStep:
     match event:
-        case Looked(is_classic, obstacle):
-            return _looked(is_classic=is_classic, obstacle=obstacle)
+        case Looked():
+            return _looked(event)
+        case ComparedClassic():
+            return Step(Playing(), (PlayRound(),))
         case Gathered() | Proved() | Compared():
             rest = after_rest(event)
             return Step(SendingScout(now_ms), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
@@ -181,11 +196,12 @@ def _react(state: ReseatState, event: ReseatEvent, now_ms: int) -> ReseatStep:
             assert_never(event)
 
 
-def _looked(*, is_classic: bool, obstacle: Obstacle | None) -> ReseatStep:
-    if obstacle is not None:
-        return Step(Kept(obstacle))
+def _looked(looked: Looked) -> ReseatStep:
+    if looked.obstacle is not None:
+        return Step(Kept(looked.obstacle))
     rest = find_rest()
-    return Step(Reseated()) if is_classic else Step(rest.state, rest.effects)
+    is_done = looked.is_classic and not looked.is_to_be_cleared
+    return Step(Reseated()) if is_done else Step(rest.state, rest.effects)
 
 
 def _unanswered(state: SendingScout | CallingScoutBack, *, is_over: bool) -> ReseatStep:

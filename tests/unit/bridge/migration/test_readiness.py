@@ -91,7 +91,7 @@ def test_what_holds_on_both_roads(group: ObservedGroup, code: str, weight: Weigh
         (with_member(hidden_topics=("secret",)), {}, "EB-MOVE-116", Weight.BLOCKS),
         (with_member(is_behind_bridge=False), {"takeover": TakeOver.WHOLE_GROUP}, "EB-MOVE-117", Weight.DISTURBS),
         (with_member(is_behind_bridge=False), {}, "EB-MOVE-118", Weight.NOTES),
-        (with_member(assignment_data=UserData.STICKY), {}, "EB-MOVE-120", Weight.BLOCKS),
+        (with_member(assignment_data=UserData.STICKY), {}, "EB-MOVE-120", Weight.NOTES),
         (with_member(session_timeout_ms=6_000), {}, "EB-MOVE-121", Weight.NOTES),
     ],
 )
@@ -141,12 +141,7 @@ def test_login_of_its_own_is_enough_for_embedded() -> None:
         ({"session_timeout_ms": 1_800_001}, {}, "EB-MOVE-140", Weight.BLOCKS),
         ({}, {"classic_size_max": 1}, "EB-MOVE-141", Weight.BLOCKS),
         ({"assignors": ("sticky",)}, {}, "EB-MOVE-142", Weight.BLOCKS),
-        (
-            {"protocol": MemberProtocol.CONSUMER},
-            {"takeover": TakeOver.IMPOSSIBLE},
-            "EB-MOVE-143",
-            Weight.DISTURBS,
-        ),
+        ({"protocol": MemberProtocol.CONSUMER}, {}, "EB-MOVE-143", Weight.BLOCKS),
     ],
 )
 def test_what_stands_in_the_way_back_to_pass(
@@ -156,6 +151,12 @@ def test_what_stands_in_the_way_back_to_pass(
     group = replace(with_member(**changes), road=Road.EMBEDDED)
     able = replace(ABLE, **abilities)  # type: ignore[arg-type]  # by name, in tests only
     assert codes(group, able, Road.PASS) == [(code, weight)]
+
+
+def test_members_of_the_brokers_own_stay_what_they_are_on_the_way_back() -> None:
+    """On upstream the bridge passes their requests on; only who was taken over is given back."""
+    group = replace(with_member(protocol=MemberProtocol.CONSUMER), road=Road.UPSTREAM)
+    assert codes(group, ABLE, Road.PASS) == []
 
 
 def test_policy_disabled_traps_a_group_on_upstream_only() -> None:

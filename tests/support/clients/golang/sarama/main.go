@@ -25,6 +25,7 @@ const (
 var strategies = map[string]sarama.BalanceStrategy{
 	"range":      sarama.NewBalanceStrategyRange(),
 	"roundrobin": sarama.NewBalanceStrategyRoundRobin(),
+	"sticky":     sarama.NewBalanceStrategySticky(),
 }
 
 // Its session's Commit says nothing of what became of it: commits are asked for here, by the same connection.

@@ -216,3 +216,49 @@ def test_no_heartbeat_is_answered_without_the_broker() -> None:
     assert not mapped.groups.beat(CLIENT, beat("one", 3))
     mapped.groups.disconnected(1)
     assert mapped.groups.seats_of(GROUP) == {"one": ONE, "two": TWO}
+
+
+# ----------------------------------------------------------------------- behind a restart between JoinGroup and answer
+
+
+def test_client_that_says_its_seats_id_is_mapped_no_more() -> None:
+    """The last life delivered the answer to its JoinGroup and did not live to write so."""
+    world = Mapped()
+    settled: list[MemberId] = []
+    world.groups.settled = lambda _, seat_id: settled.append(seat_id)
+    world.groups.recall(GROUP, ONE)
+    assert world.groups.unheard(GROUP) == (ONE.seat_id,)
+    own = beat("seat-1", 9)
+    assert world.ask(own, HeartbeatReply(ErrorCode.NONE)) == own
+    assert (world.forgotten, world.go_on, settled) == ([MemberRef(GROUP, ONE.member_id)], [ONE.seat_id], [ONE.seat_id])
+    assert (world.groups.seat(GROUP, ONE.member_id), world.groups.unheard(GROUP)) == (None, ())
+
+
+def test_client_that_says_its_own_id_still_is_mapped() -> None:
+    """It never got the answer: what the broker knows it by is what was written."""
+    world = Mapped()
+    settled: list[MemberId] = []
+    world.groups.settled = lambda _, seat_id: settled.append(seat_id)
+    world.groups.recall(GROUP, ONE)
+    assert world.ask(beat("one", 3), HeartbeatReply(ErrorCode.NONE)) == beat("seat-1", 8)
+    assert (world.forgotten, settled, world.groups.unheard(GROUP)) == ([], [ONE.seat_id], ())
+
+
+def test_client_that_kept_its_id_shows_by_its_generation_what_it_was_told() -> None:
+    """A newer one than it knew it has from its broker; it is told no 22 over a mapping that has ended."""
+    world = Mapped()
+    world.groups.recall(GROUP, replace(TWO, is_called=False))
+    newer = beat("two", 9)
+    assert world.ask(newer, HeartbeatReply(ErrorCode.NONE)) == newer
+    assert (world.forgotten, world.go_on) == ([MemberRef(GROUP, TWO.member_id)], [TWO.member_id])
+    assert world.delivered == [HeartbeatReply(ErrorCode.NONE)]
+
+
+def test_client_that_its_broker_has_no_more_is_dropped() -> None:
+    """It was not heard since the restart, and nobody waits for it."""
+    world = Mapped()
+    for seat in (ONE, TWO):
+        world.groups.recall(GROUP, seat)
+    world.groups.drop_unheard(GROUP, {TWO.seat_id})
+    assert (world.forgotten, world.go_on) == ([MemberRef(GROUP, ONE.member_id)], [None])
+    assert world.groups.unheard(GROUP) == (TWO.seat_id,)

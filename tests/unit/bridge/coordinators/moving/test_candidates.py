@@ -8,14 +8,16 @@ from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.candidates import of_order
+from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration import route
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
-from tests.support.moving_world import GENERATION, MovingWorld, classic_join, described, moving_world
+from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, described, moving_world
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.reseated_world import described as classic
 from tests.support.upstream_world import granted
+from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, TopicPartition, via_of
@@ -185,3 +187,63 @@ async def test_classic_members_of_a_consumer_group_are_reseated(autojump_clock: 
         assert await code(world, Road.PASS) == "EB-MOVE-104"
         world.upstream.broker.is_down = True
         assert await code(world, Road.PASS) == "EB-MOVE-204"
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["the answer came", "the answer was lost"])
+@pytest.mark.parametrize("seat_id", ["seat-a", "a"])
+async def test_mapping_is_true_again_behind_a_death_between_join_and_answer(
+    autojump_clock: MockClock, knows: bool, seat_id: str
+) -> None:
+    """Killed while the JoinGroup of a mapped member was on its way: the first word of its client shows what it was
+    told, it is answered as its broker answers, and the next order finds it under the id that it knows.
+    """
+    facts = FakeFacts()
+    seat = MappedSeat(member_id=MemberId("a"), generation=3, seat_id=MemberId(seat_id), seat_generation=7)
+    async with moving_world(facts) as world:
+        world.mapped.put(GROUP, seat)
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.places.write(GROUP)
+        world.send("a", classic_join("a"))
+        assert [getattr(one, "member_id", None) for one in world.asked("a")] == [seat_id]
+    async with moving_world(facts) as world:
+        world.mapped.settled = world.router.return_member
+        world.at_broker({seat_id: ZERO})
+        told, generation = (seat_id, 8) if knows else ("a", 3)
+        found: list[object] = []
+
+        async def find() -> None:
+            found.append(await world.candidates.find(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(find)
+            await trio.sleep(1)
+            assert found == []
+            ref = world.beat(told, generation)
+            asked = world.answer(told, HeartbeatReply(ErrorCode.NONE))
+        assert asked == Heartbeat(GROUP, 8 if knows else 7, MemberId(seat_id), None)
+        assert world.code(ref) is ErrorCode.NONE
+        (members,) = found
+        assert isinstance(members, dict)
+        assert list(members) == [told]
+        assert ("mapped" in facts.kept.get(f"{FACTS}{GROUP}", "")) is not knows
+        roads = {one: world.router.road(GROUP, MemberId(one)) for one in ("a", seat_id)}
+        expected = {"a": Road.PASS, seat_id: Road.PASS} if knows else {seat_id: Road.PASS, "a": Road.MAPPED}
+        assert roads == expected
+
+
+async def test_mapped_member_that_is_gone_keeps_no_order_waiting(autojump_clock: MockClock) -> None:
+    """Behind a restart its broker is asked whether there still is one."""
+    facts = FakeFacts()
+    seat = MappedSeat(member_id=MemberId("a"), generation=3, seat_id=MemberId("seat-a"), seat_generation=7)
+    async with moving_world(facts) as world:
+        world.mapped.put(GROUP, seat)
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.places.write(GROUP)
+    async with moving_world(facts) as world:
+        world.at_broker({"b": ZERO})
+        begun_s = trio.current_time()
+        found = await world.candidates.find(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS)
+        assert not isinstance(found, tuple)
+        assert list(found) == ["b"]
+        assert trio.current_time() - begun_s < 1
+        assert world.mapped.seats_of(GROUP) == {}

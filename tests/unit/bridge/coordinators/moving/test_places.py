@@ -66,9 +66,10 @@ class Life:
         self.unfinished = tuple(self.places.restore(facts.kept))
 
     def state(self) -> object:
-        """Everything that has to survive."""
+        """Everything that has to survive; seats whose clients may know them by now are waited for besides."""
         mapped, names = self.mapped.seats_of(GROUP), self.names.of(GROUP)
-        return (self.router.place(GROUP), self.router.moved.get(GROUP, {}), mapped, names)
+        moved = {one: road for one, road in self.router.moved.get(GROUP, {}).items() if road is not Road.MAPPED}
+        return (self.router.place(GROUP), moved, mapped, names)
 
 
 @given(

@@ -6,7 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.moving.preflight import ASK_S, Preflight, judge
+from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, KnownAbilities, Preflight, judge
+from bridge.coordinators.moving.sight import Sight
 from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, MoveStage
@@ -93,6 +94,9 @@ async def _unreachable() -> BrokerAbilities:
     raise BrokerUnreachable("nobody listens")
 
 
+MEMBERS = {MemberId("a"): member()}
+
+
 async def _slow() -> BrokerAbilities:
     await trio.sleep(2 * ASK_S)
     return replace(ABLE, policy=MigrationPolicy.DISABLED)
@@ -105,10 +109,10 @@ async def _silent() -> BrokerAbilities:
 async def test_what_brokers_do_not_say_the_move_finds_out(autojump_clock: MockClock) -> None:
     """Its pilot is refused, and nothing has changed."""
     preflight = Preflight()
-    assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, [member()]) == ()
+    assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS) == ()
     for abilities in (_unreachable, _slow, _silent):
-        preflight.abilities = abilities
-        assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, [member()]) == ()
+        preflight.abilities = KnownAbilities(abilities, lambda: None, lambda: 0).now
+        assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS) == ()
 
 
 async def _disabled() -> BrokerAbilities:
@@ -137,3 +141,58 @@ async def test_second_of_two_ways_asks_no_broker_again(autojump_clock: MockClock
         found = await world.candidates.find_again(TO_UPSTREAM, Road.PASS)
         assert list(found) == ["a"]
         assert trio.current_time() - before_s < ASK_S
+
+
+async def test_what_is_seen_of_a_group_is_said_of_any_brokers() -> None:
+    """Commits by another way, and topics that clients may not see: also where brokers say nothing of themselves."""
+
+    async def see(_order: MoveOrder, _origin: Road, _members: object) -> Sight:
+        return Sight({MemberId("a"): (TOPIC,)}, has_foreign_commits=True)
+
+    preflight = Preflight()
+    preflight.see = see
+    for abilities in (_silent, _able):
+        preflight.abilities = abilities
+        found = await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS)
+        assert [one.code for one in found] == ["EB-MOVE-107", "EB-MOVE-116"]
+        assert found[1].member_id == "a"
+        found = await preflight.find_obstacles(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, MEMBERS)
+        assert [one.code for one in found] == ["EB-MOVE-107"]
+
+
+async def _able() -> BrokerAbilities:
+    return ABLE
+
+
+async def test_brokers_are_not_asked_at_each_order() -> None:
+    """Until their word is old, or they are others; one that they did not give is asked for anew."""
+    asked: list[BrokerAbilities] = []
+    at_ms, brokers, says = 0, 1, ABLE
+
+    async def ask() -> BrokerAbilities:
+        asked.append(says)
+        return says
+
+    known = KnownAbilities(ask, lambda: brokers, lambda: at_ms)
+    assert [await known.now(), await known.now(), len(asked)] == [ABLE, ABLE, 1]
+    at_ms += KEPT_MS
+    assert [await known.now(), len(asked)] == [ABLE, 2]
+    brokers, says = 2, BrokerAbilities()
+    assert [await known.now(), await known.now(), len(asked)] == [says, says, 4]
+    says = ABLE
+    assert [await known.now(), await known.now(), len(asked)] == [ABLE, ABLE, 5]
+
+
+async def test_who_was_found_long_ago_is_looked_for_once_more(autojump_clock: MockClock) -> None:
+    """A look takes its time, and members may join meanwhile."""
+
+    async def see(_order: MoveOrder, _origin: Road, _members: object) -> Sight:
+        await trio.sleep(1)
+        world.at_broker({"b": frozenset({TopicPartition(TOPIC, 0)})})
+        return Sight()
+
+    async with moving_world() as world:
+        world.at_broker({"a": frozenset({TopicPartition(TOPIC, 0)})})
+        world.candidates.preflight.see = see
+        found = await world.candidates.find(TO_UPSTREAM, Road.PASS)
+        assert list(found) == ["b"]

@@ -101,6 +101,34 @@ async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockCloc
         assert (world.scouting.epochs, world.adopted.mapped.seats_of(GROUP)) == ([], {})
 
 
+@pytest.mark.parametrize("is_resumed", [False, True])
+async def test_classic_group_is_cleared_of_user_data(is_resumed: bool, autojump_clock: trio.testing.MockClock) -> None:
+    """By a round that gives everybody what it has and nothing beside, without a scout; members are mapped behind it."""
+    async with reseated_world() as world:
+        world.scouting.is_classic = True
+        old = world.adopted.coordinators.broker.generation
+        move = world.move(is_to_be_cleared=True)
+        await (move.go_on() if is_resumed else move.make())
+        assert (move.state, world.scouting.epochs) == (Reseated(), [])
+        seats = world.adopted.mapped.seats_of(GROUP).values()
+        assert {(seat.generation, seat.seat_generation) for seat in seats} == {(old, old + 1)}
+
+
+async def test_only_the_classic_group_that_was_described_is_cleared(autojump_clock: trio.testing.MockClock) -> None:
+    """One that has become a consumer group meanwhile carries nothing, or has a member that nobody knows, is kept."""
+    async with reseated_world() as world:
+        move = world.move(is_to_be_cleared=True)
+        await move.make()
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-228"
+        world.scouting.is_classic = True
+        known = world.move(is_to_be_cleared=True)
+        known._members = dict(list(known._members.items())[1:])
+        await known.make()
+        assert isinstance(known.state, Kept)
+        assert known.state.reason.code == "EB-MOVE-229"
+
+
 async def test_group_with_others_is_kept(autojump_clock: trio.testing.MockClock) -> None:
     """Somebody came by another way, or is a consumer member."""
     async with reseated_world() as world:

@@ -8,6 +8,7 @@ from bridge.migration.moves.reseat import (
     TRANSITIONS,
     Called,
     CallScoutBack,
+    ComparedClassic,
     Look,
     Looked,
     PlayRound,
@@ -60,6 +61,16 @@ def test_scout_comes_and_goes_before_the_round() -> None:
         assert taken.effects == (asked,)
         taken = step(taken.state, heard, 0)
     assert (taken.state, taken.effects) == (Reseated(), ())
+
+
+def test_classic_group_is_cleared_by_a_round_alone() -> None:
+    """Its assignments lose their user data; also behind a restart no scout is sent."""
+    taken = begin()
+    for heard in (Looked(is_classic=True, is_to_be_cleared=True), Gathered(), Proved(), ComparedClassic()):
+        taken = step(taken.state, heard, 0)
+    assert taken.effects == (PlayRound(),)
+    assert step(taken.state, RoundEnded(), 0).state == Reseated()
+    assert resume(0, is_to_be_cleared=True) == taken
 
 
 @pytest.mark.parametrize("place", range(5))

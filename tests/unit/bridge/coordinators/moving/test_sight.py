@@ -1,0 +1,253 @@
+"""What is seen of a group before it is moved: topics that its clients may not see, and commits by another way."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.moving.sight import (
+    LOOK_S,
+    LOOKS_MAX,
+    TOPICS_S,
+    CommitEars,
+    Look,
+    find_hidden_topics,
+    has_foreign_commits,
+)
+from bridge.migration.moves.members import ClassicMember
+from bridge.migration.orders import MoveOrder
+from bridge.migration.route import Road
+from bridge.ports import BrokerUnreachable
+from tests.support.embedded_world import FakeBroker, FakeVia
+from tests.support.moving_world import BLOB
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.dialects.classic import Protocol
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import (
+    NO_TOPIC_ID,
+    NOWHERE,
+    GroupId,
+    MemberId,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicName,
+    TopicPartition,
+    via_of,
+)
+from translators.dialects.offsets import (
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchReply,
+    PartitionCommit,
+    TopicCommit,
+    TxnOffsetCommit,
+)
+
+ZERO, ONE = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+SECRET = TopicName("secret")
+TOPIC_ID = TopicId(bytes(15) + b"\1")
+
+
+@dataclass(slots=True)
+class Offsets(FakeBroker):
+    """A broker whose committed offsets move with time: partition 0 has what `at` says."""
+
+    at: Callable[[float], int] = lambda _: 0
+    is_down: bool = False
+    looks: int = 0
+
+    async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
+        """See `bridge.ports.Broker`."""
+        self.looks += 1
+        if self.is_down:
+            raise BrokerUnreachable("down")
+        here = FetchedPartition(partition=0, offset=self.at(trio.current_time()))
+        return FetchedGroup(group_id=group_id, topics=(FetchedTopic(name=TOPIC, partitions=(here,)),))
+
+
+def commit(offset: int, name: TopicName = TOPIC, topic_id: TopicId = NO_TOPIC_ID) -> OffsetCommit:
+    """A member commits partition 0."""
+    items = (PartitionCommit(partition=0, offset=offset),)
+    topics = (TopicCommit(name=name, partitions=items, topic_id=topic_id),)
+    return OffsetCommit(group_id=GROUP, generation=1, member_id=MemberId("a"), instance_id=None, topics=topics)
+
+
+def in_transaction(offset: int) -> TxnOffsetCommit:
+    """The same within a transaction."""
+    return TxnOffsetCommit(
+        transactional_id="t", group_id=GROUP, producer_id=1, producer_epoch=0, topics=commit(offset).topics
+    )
+
+
+def catalog() -> Catalog:
+    """It knows the topic's id."""
+    known = Catalog()
+    known.update([Topic(topic_id=TOPIC_ID, name=TOPIC, partition_count=2)])
+    return known
+
+
+async def look(broker: Offsets, ears: CommitEars, *, heard: Mapping[float, object] | None = None) -> bool:
+    """Look for foreign commits while these requests go by."""
+    found: list[bool] = []
+
+    async def say() -> None:
+        for at_s, request in (heard or {}).items():
+            await trio.sleep(at_s - trio.current_time())
+            ears.hear(request)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(say)
+        found.append(await has_foreign_commits(broker, ears, GROUP, frozenset({ZERO})))
+        nursery.cancel_scope.cancel()
+    return found[0]
+
+
+async def test_offsets_that_nobody_moves_are_looked_at_twice(autojump_clock: MockClock) -> None:
+    """No order waits for longer than one look."""
+    broker = Offsets()
+    began_s = trio.current_time()
+    assert not await look(broker, CommitEars(catalog()))
+    assert (broker.looks, trio.current_time() - began_s) == (2, LOOK_S)
+
+
+async def test_offsets_that_move_without_a_commit_here_are_foreign(autojump_clock: MockClock) -> None:
+    """A producer's transactions that end at another door, once a second."""
+    assert await look(Offsets(at=lambda now_s: int(now_s / LOOK_S)), CommitEars(catalog()))
+
+
+async def test_one_change_is_no_proof(autojump_clock: MockClock) -> None:
+    """Its commit may have been on its way before anybody listened; it is waited for another, and not for ever."""
+    start_s = trio.current_time()
+    broker = Offsets(at=lambda now_s: int(now_s > start_s + LOOK_S / 2))
+    assert not await look(broker, CommitEars(catalog()))
+    assert broker.looks == 1 + LOOKS_MAX
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+async def test_offsets_that_were_committed_here_are_no_strangers(autojump_clock: MockClock, by_id: bool) -> None:
+    """Also where the topic was named by its id."""
+    start_s = trio.current_time()
+    broker = Offsets(at=lambda now_s: int((now_s - start_s) / LOOK_S) + 7)
+    said = [commit(7 + n, TopicName("") if by_id else TOPIC, TOPIC_ID) for n in range(LOOKS_MAX + 1)]
+    heard = {start_s + n * LOOK_S - 0.1: one for n, one in enumerate(said) if n}
+    assert not await look(broker, CommitEars(catalog()), heard=heard)
+    assert broker.looks == 2
+
+
+async def test_transaction_that_passed_may_end_whenever_it_likes(autojump_clock: MockClock) -> None:
+    """What it committed counts from its end on."""
+    start_s = trio.current_time()
+    broker = Offsets(at=lambda now_s: int((now_s - start_s) / LOOK_S))
+    heard = {start_s + 0.1: in_transaction(99)}
+    assert not await look(broker, CommitEars(catalog()), heard=heard)
+
+
+async def test_commit_of_a_topic_that_nobody_knows_proves_nothing(autojump_clock: MockClock) -> None:
+    """It may have been for any partition."""
+    start_s = trio.current_time()
+    broker = Offsets(at=lambda now_s: int((now_s - start_s) / LOOK_S))
+    unknown = commit(99, TopicName(""), TopicId(bytes(15) + b"\7"))
+    assert not await look(broker, CommitEars(catalog()), heard={start_s + 0.1: unknown})
+
+
+async def test_nothing_is_concluded_of_a_broker_that_is_away(autojump_clock: MockClock) -> None:
+    """The move finds out."""
+    assert not await look(Offsets(is_down=True), CommitEars(catalog()))
+
+
+async def test_commits_are_read_of_groups_that_are_looked_at(autojump_clock: MockClock) -> None:
+    """Of no others, and not behind the look; of two looks each hears all."""
+    ears = CommitEars(catalog())
+    assert not ears.listens_to([GROUP])
+    with ears.listen(GROUP) as one, ears.listen(GROUP) as other:
+        assert ears.listens_to([GROUP])
+        assert not ears.listens_to([GroupId("another")])
+        ears.hear(commit(5))
+        assert one.explain(ZERO, 5)
+        assert other.explain(ZERO, 5)
+        assert not one.explain(ONE, 5)
+    assert not ears.listens_to([GROUP])
+
+
+# ------------------------------------------------------------------------------------------------------ hidden topics
+
+
+def fetched(errors: Mapping[TopicName, ErrorCode]) -> OffsetFetchReply:
+    """What a broker answers of these topics."""
+    topics = tuple(
+        FetchedTopic(name=name, partitions=(FetchedPartition(partition=0, offset=-1, error=error),))
+        for name, error in errors.items()
+    )
+    return OffsetFetchReply(groups=(FetchedGroup(group_id=GROUP, topics=topics),))
+
+
+async def test_topics_are_hidden_from_whom_the_broker_says_so(autojump_clock: MockClock) -> None:
+    """Each member is asked for by its own connection, and one that is not answered is nobody's reason."""
+    vias = {number: FakeVia(connection=number, operations=None) for number in (1, 2, 3)}
+    wanted = {MemberId(str(number)): (via_of(RequestRef(0, number, 0)), (TOPIC, SECRET)) for number in vias}
+
+    async def answer() -> None:
+        await trio.sleep(0.1)
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        asked = vias[1].answer(lambda _: fetched({TOPIC: ErrorCode.NONE, SECRET: denied}))
+        assert isinstance(asked, OffsetFetch)
+        assert [topic.name for topic in asked.groups[0].topics or ()] == [TOPIC, SECRET]
+        vias[2].answer(lambda _: fetched({TOPIC: ErrorCode.NONE, SECRET: ErrorCode.NONE}))
+
+    began_s = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answer)
+        found = await find_hidden_topics(lambda via: vias[via.connection], GROUP, wanted)
+    assert found == {MemberId("1"): (SECRET,)}
+    assert trio.current_time() - began_s == TOPICS_S
+
+
+async def test_who_can_not_be_asked_hides_nothing(autojump_clock: MockClock) -> None:
+    """Its connection is gone, or its broker lacks the API."""
+    via = FakeVia(versions={}, operations=None)
+    wanted = {MemberId("a"): (NOWHERE, (SECRET,))}
+    assert await find_hidden_topics(lambda _: via, GROUP, wanted) == {}
+    assert await find_hidden_topics(lambda _: via, GROUP, {}) == {}
+    assert via.open == []
+
+
+# ------------------------------------------------------------------------------------------------------------ a look
+
+
+async def test_only_members_that_are_heard_here_are_looked_at(autojump_clock: MockClock) -> None:
+    """A stranger commits by its own way, and may: on upstream it stays what it is."""
+    via = FakeVia(operations=None)
+    broker = Offsets(at=lambda now_s: int(now_s / LOOK_S))
+    known = {MemberId("a"): via_of(RequestRef(0, 1, 0))}
+    it = Look(broker=broker, ears=CommitEars(catalog()), access=lambda _: via, via_of=lambda _, one: known.get(one))
+    order = MoveOrder(GROUP, Road.UPSTREAM)
+    seen = await it.see(order, Road.PASS, {MemberId("stranger"): member("stranger")})
+    assert (seen.has_foreign_commits, broker.looks, via.open) == (False, 0, [])
+    seen = await it.see(order, Road.PASS, {MemberId("a"): member("a")})
+    assert (seen.has_foreign_commits, len(via.open)) == (True, 1)
+    # The bridge commits by itself on other roads, and on embedded nobody is asked for the broker's protocol.
+    before = broker.looks
+    await it.see(MoveOrder(GROUP, Road.EMBEDDED), Road.UPSTREAM, {MemberId("a"): member("a")})
+    assert (broker.looks, len(via.open)) == (before, 1)
+
+
+def member(member_id: str) -> ClassicMember:
+    """A member with partition 0."""
+    return ClassicMember(
+        member_id=MemberId(member_id),
+        instance_id=None,
+        client=CLIENT,
+        protocols=(Protocol("range", BLOB),),
+        protocol_name="range",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=60_000,
+        generation=3,
+        using=frozenset({ZERO}),
+    )
