@@ -82,8 +82,7 @@ def put_together(between: Between) -> Moving:
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
     ears = CommitEars(between.upstream.catalog)
-    mapped.commits = ears.hear
-    mapped.settled = router.return_member
+    mapped.commits, mapped.settled = ears.hear, router.return_member
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
     surroundings = Around(
         ways=ways,

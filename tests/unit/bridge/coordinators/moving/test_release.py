@@ -124,7 +124,7 @@ async def test_group_with_members_of_the_consumer_protocol_is_kept(autojump_cloc
         await adopt(world)
         world.embedded.send(replace(native_join("native"), group_id=GROUP, subscribed_topic_names=(FOO,)))
         await trio.sleep(0.1)
-        assert await kept(world) == "EB-MOVE-233"
+        assert await kept(world) == "EB-MOVE-143"
 
 
 async def test_group_that_does_not_rest_is_kept(autojump_clock: trio.testing.MockClock) -> None:

@@ -36,9 +36,9 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import MemberId, Topic, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
@@ -578,15 +578,23 @@ async def test_coordinator_that_has_no_time_is_asked_again_when_the_member_is_he
         assert isinstance(world.asked("a")[0], ConsumerGroupHeartbeat)
 
 
-async def test_member_that_joins_anew_is_asked_for_first(autojump_clock: MockClock) -> None:
-    """By its classic words the broker would make everybody join."""
+@pytest.mark.parametrize("topics", [(TOPIC,), (TOPIC, TopicName("another"))], ids=["as it was", "to more topics"])
+async def test_member_that_joins_anew_is_asked_for_first(
+    autojump_clock: MockClock, topics: tuple[TopicName, ...]
+) -> None:
+    """By its classic words the broker would make everybody join; what it wants anew it wants as a consumer member."""
     async with moving_world() as world:
+        world.upstream.broker.topics += [Topic(TopicId(b"a" * 16), TopicName("another"), 1)]
         world.at_broker({"a": ZERO, "b": ONE})
         world.joined("a", "b")
         await world.order(Road.UPSTREAM)
-        joining = world.send("b", classic_join("b"))
+        joining = world.send("b", classic_join("b", encode_subscription(Subscription(version=0, topics=topics))))
         assert (world.asked("b"), world.reply(joining)) == ([], None)
         await convert(world, "a", "b")
         await trio.sleep(0.01)
         assert world.progress().stage is MoveStage.DONE
-        assert isinstance(world.asked("b")[0], ConsumerGroupHeartbeat)
+        wanted = set[TopicName]()
+        while world.asked("b"):
+            wanted |= set(getattr(world.answer("b", unchanged(GENERATION)), "subscribed_topic_names", ()) or ())
+            await trio.sleep(0.01)
+        assert wanted | {TOPIC} == set(topics)

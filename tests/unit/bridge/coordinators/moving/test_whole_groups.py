@@ -54,4 +54,4 @@ async def test_group_here_is_found_at_rest(autojump_clock: trio.testing.MockCloc
         await trio.sleep(0.1)
         refused = await find_in_engine(GROUP, world.groups)
         assert isinstance(refused, tuple)
-        assert [one.code for one in refused] == ["EB-MOVE-233"]
+        assert [one.code for one in refused] == ["EB-MOVE-143"]
