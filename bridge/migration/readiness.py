@@ -18,6 +18,8 @@ NAMED_MAX = 3
 """How many members a sentence names; the reason itself holds all of them."""
 AT_REST = frozenset({"Stable", ""})
 """States in which a move may begin; of a group of which nobody told the state the move finds out."""
+OF_A_LOOK = frozenset({"EB-MOVE-107", "EB-MOVE-116"})
+"""Reasons that a look at the group alone gives, whatever brokers can do."""
 STICKY_ASSIGNORS = frozenset({"sticky", "cooperative-sticky"})
 
 

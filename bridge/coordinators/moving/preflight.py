@@ -11,7 +11,7 @@ from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember
 from bridge.migration.orders import MoveOrder, Obstacle
-from bridge.migration.readiness import assess
+from bridge.migration.readiness import OF_A_LOOK, assess
 from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
@@ -22,8 +22,6 @@ ASK_S = 5.0
 """How long brokers may take to say it; what they don't say is found out by the move."""
 KEPT_MS = 30_000
 """For so long brokers are not asked again what they can do: they are set up anew by a restart."""
-_SEEN = frozenset({"EB-MOVE-107", "EB-MOVE-116"})
-"""Reasons that a look at the group alone gives, whatever brokers can do."""
 Members = Mapping[MemberId, ClassicMember]
 
 
@@ -92,7 +90,7 @@ class Preflight:
         obstacles = judge(order, origin, members.values(), abilities, sight)
         if abilities.takeover is TakeOver.UNKNOWN:
             # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
-            return tuple(one for one in obstacles if one.code in _SEEN)
+            return tuple(one for one in obstacles if one.code in OF_A_LOOK)
         return obstacles
 
 

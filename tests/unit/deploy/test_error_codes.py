@@ -10,7 +10,7 @@ SHARED = {
     "EB-CLI-005": "a file that can't be used, checked or served",
     "EB-GROUP-002": "a bug that ended one turn or one question",
     **dict.fromkeys(
-        ("EB-MOVE-102", "EB-MOVE-103", "EB-MOVE-104", "EB-MOVE-105", "EB-MOVE-115"),
+        ("EB-MOVE-102", "EB-MOVE-103", "EB-MOVE-104", "EB-MOVE-105", "EB-MOVE-115", "EB-MOVE-143"),
         "what keeps a group from moving, as the census foresees it and as an order finds it",
     ),
     "EB-MOVE-206": "a journal that fails, before a move is begun and before a part of it is",
