@@ -3,15 +3,14 @@
 It must not know TLS: whoever shakes hands tells the subject of a certificate that is valid.
 """
 
-import re
 import shlex
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from fnmatch import translate
 from typing import Protocol
 
 from bridge.admin.tokens import Role
+from bridge.migration.patterns import Matches, make_subject_matcher
 
 ENTRIES_MAX = 10_000
 ALLOWED = "lines of SUBJECT ROLE, where ROLE is read or order"
@@ -36,18 +35,18 @@ class Certified:
 class CertificateRoles:
     """What is allowed to whom: the first line that means a subject counts. None: no file says it, and all may read."""
 
-    lines: tuple[tuple[re.Pattern[str], Role], ...] | None = None
+    lines: tuple[tuple[Matches, Role], ...] | None = None
 
     def certify(self, subject: str) -> Certified:
         """Of the subject of a valid certificate, empty where none was shown."""
         if not subject or self.lines is None:
             return Certified(subject, Role.READ if subject else None)
-        return Certified(subject, next((role for pattern, role in self.lines if pattern.fullmatch(subject)), None))
+        return Certified(subject, next((role for means, role in self.lines if means(subject)), None))
 
 
 def parse_roles(text: str) -> CertificateRoles:
-    """Lines of a subject, in which only `*` stands for something else, and its role. Raises RolesUnreadable."""
-    lines: list[tuple[re.Pattern[str], Role]] = []
+    """Lines of a subject, as `make_subject_matcher` reads it, and its role. Raises RolesUnreadable."""
+    lines: list[tuple[Matches, Role]] = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
@@ -59,7 +58,7 @@ def parse_roles(text: str) -> CertificateRoles:
             raise RolesUnreadable(f"line {number} has {len(words)} words; quote a subject that has spaces in it")
         if words[1] not in set(Role):
             raise RolesUnreadable(f"line {number} has {words[1]!r} for a role")
-        lines.append((re.compile(translate(words[0].replace("[", "[[]").replace("?", "[?]"))), Role(words[1])))
+        lines.append((make_subject_matcher(words[0]), Role(words[1])))
     if not lines or len(lines) > ENTRIES_MAX:
         raise RolesUnreadable(f"it has {len(lines) or 'no'} lines, {ENTRIES_MAX} are read at most")
     return CertificateRoles(tuple(lines))

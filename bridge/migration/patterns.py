@@ -1,4 +1,5 @@
 """Which names a rule or a plan means: one name, a glob, or a regular expression; and what two patterns have in common.
+Besides, which subjects of certificates a line of a file means.
 
 Regular expressions are RE2's, which this room does not have: whoever has it gives a reader of them.
 """
@@ -54,6 +55,28 @@ def make_matcher(pattern: Pattern, read_regex: ReadRegex = no_regex) -> Matches:
         return read_regex(pattern.text)
     compiled = re.compile(translate(pattern.text))
     return lambda name: compiled.match(name) is not None
+
+
+_OF_ONE_VALUE, _OF_PARTS = r"(?:[^,+\\]|\\.)*", r"(?:[^\\]|\\.)+"
+"""What a star stands for in a subject: signs that divide it are escaped where they belong to a value."""
+
+
+def _parts_of(subject: str) -> list[str]:
+    """What stands between commas that belong to no value."""
+    return re.findall(r"(?:^|,)((?:[^,\\]|\\.|\\$)*)", subject, re.DOTALL)
+
+
+def make_subject_matcher(pattern: str) -> Matches:
+    """What says whether a line means a certificate's subject, as RFC 2253 writes that.
+
+    Only `*` stands for something else, and in a value for nothing beyond it: `CN=*,O=ops` is not `CN=x,O=others,O=ops`.
+    In the place of a part (`CN=x,*`) it stands for any parts, and by itself for everybody.
+    """
+    parts = (
+        _OF_PARTS if part == "*" else _OF_ONE_VALUE.join(map(re.escape, part.split("*"))) for part in _parts_of(pattern)
+    )
+    compiled = re.compile(",".join(parts), re.DOTALL)
+    return lambda subject: compiled.fullmatch(subject) is not None
 
 
 def matches_everything(pattern: Pattern, read_regex: ReadRegex = no_regex) -> bool:

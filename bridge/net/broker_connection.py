@@ -4,10 +4,12 @@ import socket
 import ssl
 from dataclasses import dataclass
 from secrets import token_urlsafe
+from typing import NamedTuple
 
 import trio
 
 from bridge.net.listener import ADVICE, is_used_up
+from bridge.net.own_login import Proof
 from bridge.net.strange_answers import explain_start, why_no_way
 from bridge.net.tls_faults import explain_broker
 from bridge.net.tls_transport import shake_hands
@@ -36,6 +38,14 @@ NONCE_BYTES = 24
 OF_PASSWORDS = "see upstream.sasl.username and the file of upstream.sasl.password.path"
 OF_TOKENS = "see what upstream.sasl.token.path holds, or upstream.sasl.token.endpoint gives, and who the broker trusts"
 ANSWER_BYTES_MAX = 65_536
+
+
+class Entered(NamedTuple):
+    """A connection that is logged in, when that has to be done again, and by what it was done."""
+
+    transport: Transport
+    ends_ms: float
+    proof: Proof
 
 
 class LoginRefused(BrokerUnreachable):

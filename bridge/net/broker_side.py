@@ -10,6 +10,7 @@ from typing import Protocol
 import trio
 
 from bridge.net.clock import now_ms
+from bridge.net.own_login import Proof
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.transport import PeerGone, Sender, Transport
@@ -80,6 +81,11 @@ class Cluster(Protocol):
     @property
     def login_ends_ms(self) -> float:
         """When a login that the bridge made for this client has to be made again; infinite where it made none."""
+        ...
+
+    @property
+    def login_proof(self) -> Proof | None:
+        """What the bridge logged in with when it last connected for this client; None where it logs in for nobody."""
         ...
 
     def offered_nowait(self, broker_id: int | None) -> Offered | None:

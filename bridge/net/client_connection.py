@@ -75,12 +75,12 @@ class ClientConnection:
         "_merges",
         "_nursery",
         "_questions",
-        "_rights",
         "_shared",
         "_waiting_bytes",
         "broker_id",
         "closed",
         "connection",
+        "rights",
         "sender",
         "session",
         "share",
@@ -101,7 +101,7 @@ class ClientConnection:
         self._cluster = cluster
         self._broker = BrokerSide(shared, cluster, self, broker_id)
         self._questions = ClientQuestions(shared, cluster, session, self._broker, self)
-        self._rights = ClientRights(shared, cluster, self, self._broker, self._questions)
+        self.rights = ClientRights(shared, cluster, self, self._broker, self._questions)
         self._nursery: trio.Nursery | None = None
         self._lane = HeartbeatLane(session, shared.groups, shared.counters)
         self._is_corked = False
@@ -150,7 +150,7 @@ class ClientConnection:
             self.session.requests.drop()
             self.share.end()
             self._login.end()
-            self._rights.forget()
+            self.rights.forget()
 
     async def linger(self) -> None:
         """Once the client is gone: hear what the broker says to questions that were asked on its connection.
@@ -339,7 +339,7 @@ class ClientConnection:
         if self.session.login.is_limited and not self._is_logged_in(decision):
             return Waiting(head, Rejected(CloseReason.LOGIN_RAN_OUT, f"client {head.header.client_id!r}"))
         if isinstance(decision, (Submitted, Divided)):
-            grant = self._rights.find_nowait(decision)
+            grant = self.rights.find_nowait(decision)
             if grant is None:
                 return Waiting(head, decision, came_ns)
             self._dealt += head.header.frame_bytes // PIECE_BYTES
@@ -376,6 +376,7 @@ class ClientConnection:
     def _forward(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
         expected, data = None, head.data
         if isinstance(decision, LoggingIn):
+            self.rights.follow_login(head)
             expected = Expected(
                 head.header.correlation_id, decision.slot, partial(self._take_login, head.header, decision)
             )
@@ -390,7 +391,8 @@ class ClientConnection:
         if head.header.api_key == ApiKey.SASL_HANDSHAKE:
             # What was asked before has gone before it; what is asked from now on waits.
             self.session.login.begin()
-            self._rights.forget()
+            self.rights.forget()
+            self._lane.forget()
         self._shared.counters.count_passed(head.header.api_key, now_ns() - came_ns)
 
     async def _deal(self, waiting: Waiting) -> None:
@@ -437,11 +439,11 @@ class ClientConnection:
 
     async def _submit_later(self, head: Head, submitted: Submitted | Divided) -> None:
         """Submit what had to wait for a broker's word, as far as that lets it be."""
-        judged = await self._rights.judge(submitted)
+        judged = await self.rights.judge(submitted)
         if isinstance(judged, ErrorCode):
             self._submit(submitted, judged)
         else:
-            if isinstance(judged, Submitted) and (grant := self._rights.find_nowait(judged)) is not None:
+            if isinstance(judged, Submitted) and (grant := self.rights.find_nowait(judged)) is not None:
                 self._lane.note_request(head, judged, grant)
             self._submit(judged)
         self.flush()
@@ -451,7 +453,7 @@ class ClientConnection:
 
         Where that can't be found out the client is told to come again.
         """
-        await self._rights.proof.wait_for()
+        await self.rights.proof.wait_for()
         refusal = None
         for group_id in unplaced.group_ids:
             refusal = refusal or await self._shared.place(group_id)
@@ -549,6 +551,7 @@ class ClientConnection:
             return
         if header.api_key == ApiKey.SASL_AUTHENTICATE:
             self._login.hear(header.api_version, frame)
+            self.rights.hear_login(header.api_version, frame)
             self._broker.ask_what_waits()
         self.session.outbox.fill(decision.slot, frame)
         self.flush()

@@ -4,11 +4,9 @@ A client's certificate ends at the bridge. A file says whom brokers take its sub
 turned away.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import translate
 from math import inf
 from pathlib import Path
 from typing import Protocol
@@ -16,8 +14,10 @@ from typing import Protocol
 import trio
 
 from bridge.log_lines import RateLimitedLog
+from bridge.migration.patterns import make_subject_matcher
+from bridge.net.broker_connection import Entered
 from bridge.net.broker_side import Cluster
-from bridge.net.own_login import OwnLogin, PasswordFile, SecretUnreadable, TokenFile, read_secret, read_token
+from bridge.net.own_login import OwnLogin, PasswordFile, Proof, SecretUnreadable, TokenFile, read_secret, read_token
 from bridge.net.tls import TlsFile, TlsUnusable
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable
@@ -109,7 +109,7 @@ class ClientLogins:
         self._entries = tuple(
             (
                 entry,
-                _compiled(entry.pattern),
+                make_subject_matcher(entry.pattern),
                 OwnLogin(entry.source, self._log, self._threads, self._broker_wait_s),
             )
             for entry in entries
@@ -117,22 +117,15 @@ class ClientLogins:
 
     def find(self, subject: str) -> tuple[str, OwnLogin] | None:
         """The name and login of the first line that means this subject."""
-        means = ((entry.name, login) for entry, pattern, login in self._entries if pattern.fullmatch(subject))
+        means = ((entry.name, login) for entry, is_meant, login in self._entries if is_meant(subject))
         return next(means, None)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Only `*` stands for something else: a subject may hold other signs, and then means itself."""
-    return re.compile(translate(pattern.replace("[", "[[]").replace("?", "[?]")))
 
 
 class EnteredCluster(Cluster, Protocol):
     """The cluster as it is connected to under somebody's name."""
 
-    async def connect_as(
-        self, login: OwnLogin, broker_id: int | None, announcement: bytes = b""
-    ) -> tuple[Transport, float] | None:
-        """A connection that is logged in, and when that has to be done again; None when there is none in time.
+    async def connect_as(self, login: OwnLogin, broker_id: int | None, announcement: bytes = b"") -> Entered | None:
+        """A connection that is logged in; None when there is none in time.
 
         Raises BrokerUnreachable where the broker refuses.
         """
@@ -151,6 +144,7 @@ class MappedCluster:
         self.principal = principal
         self._login = login
         self.login_ends_ms = inf
+        self.login_proof: Proof | None = None
         self.refused: Callable[[CloseReason, str], None] = lambda _reason, _detail: None
         """Ends the client's connection."""
 
@@ -176,7 +170,7 @@ class MappedCluster:
             return None
         if entered is None:
             return None
-        transport, self.login_ends_ms = entered
+        transport, self.login_ends_ms, self.login_proof = entered
         return transport
 
     def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:

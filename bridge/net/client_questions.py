@@ -68,17 +68,26 @@ class LoginProof:
             await trio.sleep_forever()
 
     async def _ask(self) -> None:
-        transport, heard = self._broker.transport, trio.Event()
+        heard = trio.Event()
+        self._put(heard.set)
+        await heard.wait()
+
+    def _put(self, on_proof: Callable[[], None]) -> None:
+        transport = self._broker.transport
 
         def take(frame: bytes | None) -> None:
             if frame is None or not brokers_in(ApiKey.METADATA, METADATA_VERSION, frame):
                 self._close(CloseReason.NOT_AUTHENTICATED, "the broker refused a request that is not SASL")
             else:
                 self._proven = transport
-                heard.set()
+                on_proof()
 
         self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), metadata_request())
-        await heard.wait()
+
+    def renew(self, on_proof: Callable[[], None]) -> None:
+        """Ask for it once more, beside what goes on, where it is given on a connection that is still there."""
+        if self._proven is not None and self._proven is self._broker.transport:
+            self._put(on_proof)
 
 
 OWN_CORRELATION_ID = 0

@@ -19,6 +19,8 @@ from bridge.net.shared import Shared
 from bridge.session.broker_answers import Expected
 from bridge.session.client_session import Divided, Submitted
 from bridge.session.grants import FREE, TOPICS_MAX, Grant, Holder
+from bridge.session.proven_login import Identity, ProvenLogin, identity_by
+from bridge.session.requests import Head
 from bridge.session.rights import (
     OPERATIONS_SINCE,
     OPERATIONS_UNTIL,
@@ -77,6 +79,11 @@ class _Asking(NamedTuple):
         return self.heard.is_set()
 
 
+OWN_WORD_MS, OWN_WORD_AFTER = 300_000, 5
+"""So long a connection that shares answers with others goes without an answer of its own, at most so many times the
+time after which a right is asked for again: half of Kafka's `connections.max.idle.ms`. Heartbeats don't reach its
+broker, which would close it for that, or would say that the login is over.
+"""
 GROUPS_MAX = 1_000
 """Of so many groups something is kept for one connection; beyond that it is all asked for again."""
 
@@ -84,7 +91,18 @@ GROUPS_MAX = 1_000
 class ClientRights:
     """The rights of one connection's client."""
 
-    __slots__ = ("_asking", "_broker", "_cluster", "_kept", "_questions", "_session", "_shared", "proof")
+    __slots__ = (
+        "_asking",
+        "_broker",
+        "_cluster",
+        "_kept",
+        "_login",
+        "_questions",
+        "_session",
+        "_shared",
+        "_word_due_ms",
+        "proof",
+    )
 
     def __init__(
         self, shared: Shared, cluster: Cluster, client: ClientSide, broker: BrokerSide, questions: ClientQuestions
@@ -101,6 +119,30 @@ class ClientRights:
         """Of which groups the broker is being asked just now, and what tells that it has answered. Nobody waits for the
         question of another connection: its client may read no answers, or its broker give none.
         """
+        self._login: ProvenLogin | None = None
+        """Where the client logs in by itself, whom the broker takes it for."""
+        self._word_due_ms = 0
+
+    def follow_login(self, head: Head) -> None:
+        """A request of SASL is on its way to the broker."""
+        if self._login is None:
+            self._login = ProvenLogin(self._shared.identity_key)
+        self._login.say(head.header, head.data, is_whole=not head.left)
+
+    def hear_login(self, version: int, frame: bytes) -> None:
+        """The broker has answered a SaslAuthenticate."""
+        if self._login is not None:
+            self._login.hear(version, frame)
+            self._word_due_ms = self._next_word_ms(now_ms())
+
+    def keep_up(self, now: int) -> None:
+        """Have the broker say now and then that it still takes the client for somebody, where others' answers count."""
+        if self._login is not None and self._login.identity is not None and now >= self._word_due_ms:
+            self._word_due_ms = self._next_word_ms(now)
+            self.proof.renew(lambda: None)
+
+    def _next_word_ms(self, now: int) -> int:
+        return now + min(OWN_WORD_MS, OWN_WORD_AFTER * self._session.limits.grant_ms)
 
     def find_nowait(self, decision: Submitted | Divided) -> Grant | None:
         """The grant by which a request may be carried out as it is; None: `judge` it first. One that is due is asked
@@ -148,7 +190,7 @@ class ClientRights:
         return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
 
     def forget(self) -> None:
-        """The connection is over, or its client logs in anew."""
+        """The connection is over, or its client logs in anew; what others of its identity share is still theirs."""
         for group_id in self._kept or ():
             self._shared.grants.take(Holder(self._session.connection, group_id))
         # What is still to be answered was asked for whoever was in before.
@@ -189,16 +231,33 @@ class ClientRights:
         self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
 
     def _holder(self, group_id: GroupId) -> Holder:
-        return Holder(self._principal() if self._cluster.is_open else self._session.connection, group_id)
+        return Holder(self._principal(), group_id)
 
     def _principal(self) -> Hashable:
-        """Whom the brokers of an open cluster take this client for: by the host that they see, for they see no more."""
-        announcement = self._session.announcement
-        if not announcement:
-            return EVERYBODY
+        """Whom brokers take this client for: the number of its connection where that is nobody else.
+
+        On an open cluster it is told by the host that brokers see, for they see no more; on others also by its login,
+        and by the broker: the bridge may come to each from another address, and a bootstrap listener leads to any.
+        """
+        session = self._session
+        announcement = session.announcement
         # Of a client that was gone before it could be announced nobody is told, and what it hears is nobody else's.
-        is_nobody = announcement == LOCAL_HEADER
-        return self._session.connection if is_nobody else self._session.identity.client_host
+        if announcement == LOCAL_HEADER:
+            return session.connection
+        if self._cluster.is_open:
+            return session.identity.client_host if announcement else EVERYBODY
+        identity, broker_id = self._identity(), self._broker.broker_id
+        if identity is None or broker_id is None:
+            return session.connection
+        return identity, session.identity.client_host if announcement else "", broker_id
+
+    def _identity(self) -> Identity | None:
+        """As whom the client, or the bridge for it, has logged in at the broker; None: nobody here can say."""
+        login, proof = self._login, self._cluster.login_proof
+        if proof is None:
+            return None if login is None else login.identity
+        # Who logs in on top of the bridge is somebody whom a new connection to the broker would not know.
+        return identity_by(self._shared.identity_key, proof) if login is None else None
 
     # -------- questions, each asked when the one before is answered
 
@@ -211,7 +270,9 @@ class ClientRights:
         def end(found: Finding) -> None:
             if self._asking is not None and self._asking.get(holder.group_id) is asking:
                 del self._asking[holder.group_id]
-                self._keep(holder, names, found)
+                if self._principal() == holder.principal:
+                    # Else it was said of somebody else: the bridge has logged in anew for this client meanwhile.
+                    self._keep(holder, names, found)
             take(found)
             asking.heard.set()
 

@@ -14,7 +14,7 @@ import trio
 
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.broker_connection import Asker, BrokerClosed, LoginRefused, connect, exchange, log_in
+from bridge.net.broker_connection import Asker, BrokerClosed, Entered, LoginRefused, connect, exchange, log_in
 from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import (
     ClusterMemory,
@@ -25,7 +25,7 @@ from bridge.net.cluster_memory import (
     recollect,
     refusal_finding,
 )
-from bridge.net.own_login import RENEWED_SHARE, NoLogin, OwnLogin, RenewedLogin
+from bridge.net.own_login import RENEWED_SHARE, NoLogin, OwnLogin, Proof, RenewedLogin
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
 from bridge.net.strange_answers import explain_end, explain_silence
@@ -80,6 +80,7 @@ class UpstreamCluster:
 
     login_ends_ms = inf
     """Connections of clients are theirs, and so are the logins there."""
+    login_proof: Proof | None = None
 
     def __init__(
         self,
@@ -228,11 +229,9 @@ class UpstreamCluster:
 
         Raises BrokerUnreachable.
         """
-        return await self._enter_as(transport, self._login) if self.can_log_in else inf
+        return (await self._enter_as(transport, self._login))[0] if self.can_log_in else inf
 
-    async def connect_as(
-        self, login: OwnLogin, broker_id: int | None, announcement: bytes = b""
-    ) -> tuple[Transport, float] | None:
+    async def connect_as(self, login: OwnLogin, broker_id: int | None, announcement: bytes = b"") -> Entered | None:
         """See `client_logins.EnteredCluster`."""
         transport = await self.connect(broker_id, announcement)
         if transport is None:
@@ -240,7 +239,7 @@ class UpstreamCluster:
         limit_s = self._settings.connect_timeout_ms / 1000
         try:
             with trio.fail_after(limit_s):
-                return transport, await self._enter_as(transport, login)
+                return Entered(transport, *await self._enter_as(transport, login))
         except trio.TooSlowError:
             transport.close()
             raise BrokerUnreachable(explain_silence(limit_s)) from None
@@ -248,16 +247,17 @@ class UpstreamCluster:
             transport.close()
             raise
 
-    async def _enter_as(self, transport: Transport, login: OwnLogin) -> float:
+    async def _enter_as(self, transport: Transport, login: OwnLogin) -> tuple[float, Proof]:
         known = self.offered_nowait(None)
         tells_lifetime = known is not None and speaks(known.broker, ApiKey.SASL_AUTHENTICATE, FIRST_WITH_LIFETIME)
         version = FIRST_WITH_LIFETIME if tells_lifetime else AUTHENTICATE_VERSION
+        proof = await login.proof()
         try:
-            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), await login.proof())
+            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), proof)
         except LoginRefused:
             login.forget()
             raise
-        return now_ms() + lifetime_ms * RENEWED_SHARE if lifetime_ms else inf
+        return now_ms() + lifetime_ms * RENEWED_SHARE if lifetime_ms else inf, proof
 
     def renewed_login(self, transport: Transport) -> RenewedLogin:
         """The login at a connection of the bridge's own that is asked on more than once."""

@@ -488,6 +488,7 @@ class Proxy:
                 reason = watches[number].look(connection.session, connection.traffic, now, gone)
                 if reason is not None:
                     connection.close(reason, "")
+                connection.rights.keep_up(now)
             self._shared.grants.sweep(now, forgets=self.cluster.is_reachable)
             self._shared.log.catch_up(now)
             self._shared.failures.log.catch_up(now)

@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_bytes
 from typing import TypeVar
 
 import trio
@@ -15,6 +17,7 @@ from bridge.session.client_session import ClientSession, Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.session.grants import Grants
+from bridge.session.proven_login import IDENTITY_BYTES
 from bridge.supervision import Failures
 from translators.dialects.errors import Refusal
 from translators.dialects.ids import GroupId
@@ -145,6 +148,8 @@ class Shared:
     """The same of those connections alone whose clients may be anybody."""
     grants: Grants = field(default_factory=Grants)
     """What clients may do with groups that brokers don't see."""
+    identity_key: bytes = field(default_factory=partial(token_bytes, IDENTITY_BYTES))
+    """Hides what clients log in with, where one has to be told from the other."""
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
     is_draining: bool = False
     codec_limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CODEC_THREADS))

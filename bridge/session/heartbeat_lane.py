@@ -95,6 +95,11 @@ class HeartbeatLane:
                 answer_end=answer[_ANSWER_AFTER:],
             )
 
+    def forget(self) -> None:
+        """The client logs in anew: what it was answered was for whom it was before."""
+        self._asked = self._known = None
+        self.frame_bytes = NO_FRAME
+
     def answer(self, received: bytes) -> bytes | None:
         """The answer to what was just received, `frame_bytes` long; None: it has to go the long way.
 

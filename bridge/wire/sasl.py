@@ -127,19 +127,29 @@ token (RFC 7628), which the client has to acknowledge before it is refused.
 """
 
 
-def read_step(frame: FrameBytes, version: int) -> Step:
-    """Whether a broker refuses a login, wants more, or is done, of its answer to SaslAuthenticate; of other mechanisms
-    the first step that is not refused counts as the last: their first token proves something. Raises MalformedFrame.
+def read_answer_token(frame: FrameBytes, version: int) -> bytes | None:
+    """The token of a broker's answer to SaslAuthenticate, empty where it has none; None: it refuses.
+
+    Raises MalformedFrame.
     """
     header = read_response_header(frame, ApiKey.SASL_AUTHENTICATE, version)
     offset = len(frame) if header is None else header.body_offset
     is_flexible = version >= FIRST_FLEXIBLE
     cursor = Cursor(frame, offset, api_name(ApiKey.SASL_AUTHENTICATE), version, flexible=is_flexible)
     if _code(cursor) is not ErrorCode.NONE:
-        return Step.REFUSED
+        return None
     cursor.nullable_string("error_message")
     size = cursor.uvarint("auth_bytes") - 1 if is_flexible else cursor.int32("auth_bytes")
-    token = cursor.take(max(0, size), "auth_bytes")
+    return cursor.take(max(0, size), "auth_bytes")
+
+
+def read_step(frame: FrameBytes, version: int) -> Step:
+    """Whether a broker refuses a login, wants more, or is done, of its answer to SaslAuthenticate; of other mechanisms
+    the first step that is not refused counts as the last: their first token proves something. Raises MalformedFrame.
+    """
+    token = read_answer_token(frame, version)
+    if token is None:
+        return Step.REFUSED
     return Step.MIDDLE if _MIDDLE.match(token) else Step.LAST
 
 

@@ -28,7 +28,7 @@ from translators.dialects.ids import NO_MEMBER_ID, GroupId, InstanceId, MemberId
 
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 7, 5, 4, 4
 REBALANCE_MS = 300_000
-TIMEOUTS = Timeouts(session_ms=45_000, rebalance_ms=REBALANCE_MS)
+SESSION_MS = 45_000
 JOINED_AGAIN = CLASSIC_RETRIED | {ErrorCode.MEMBER_ID_REQUIRED}
 Partitions = frozenset[TopicPartition]
 
@@ -52,6 +52,7 @@ class ClassicClient:
     """
 
     instance_id: InstanceId | None = None
+    session_ms = SESSION_MS
 
     def __init__(self, group: str, topic: str, name: str, *, cooperative: bool, partitions: int = 0) -> None:
         self.phase = Phase.JOINING
@@ -88,7 +89,8 @@ class ClassicClient:
         self.joins += 1
         subscription = Subscription(version=2, topics=(self._topic,), owned=self.owned, generation=self._generation)
         name = "cooperative-sticky" if self._is_cooperative else "range"
-        request = self._membership.join((name,), subscription, TIMEOUTS)
+        timeouts = Timeouts(session_ms=self.session_ms, rebalance_ms=REBALANCE_MS)
+        request = self._membership.join((name,), subscription, timeouts)
         return encode_request(ApiKey.JOIN_GROUP, JOIN_VERSION, 1, self.name, request)
 
     def take(self, frame: bytes) -> bytes | None:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -88,6 +89,8 @@ class World:
     topic: TopicName
     admin: AdminClient
     stack: ExitStack
+    settings: dict[str, str]
+    """Those of the bridge."""
     lines: dict[tuple[str, str], Line] = field(default_factory=dict)
 
     def line(self, bootstrap: str, user: str) -> Line:
@@ -101,6 +104,12 @@ class World:
         """Have ACLs, one after the other."""
         for binding in bindings:
             self.admin.create_acls([binding])[binding].result(PATIENCE_S)
+
+
+def coordinator_of(bootstrap: str) -> str:
+    """Where the only broker is at a bridge: who has the same login there shares what is said of rights."""
+    (broker,) = AdminClient({"bootstrap.servers": bootstrap, **login_of("admin")}).list_topics().brokers.values()
+    return f"{broker.host}:{broker.port}"
 
 
 def consume(bootstrap: str, group: str, topic: str, protocol: str, stack: ExitStack) -> Consumer:
@@ -140,7 +149,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(PATIENCE_S)
         bridge = stack.enter_context(bridge_process(broker.bootstrap, ("embedded-*",), folder, {**settings, **own}))
         plain = stack.enter_context(bridge_process(broker.plain, ("embedded-*",), folder, settings))
-        world = World(version, broker, bridge.bootstrap, plain.bootstrap, TopicName(topic), admin, stack)
+        address = coordinator_of(bridge.bootstrap)
+        world = World(version, broker, address, plain.bootstrap, TopicName(topic), admin, stack, {**settings, **own})
         world.bind(*acls(topic))
         yield world
 
@@ -203,6 +213,33 @@ def test_right_that_is_lost_and_given_back_counts_while_its_client_runs(world: W
         names = (right.restype, right.name, right.resource_pattern_type, right.principal, right.host)
         unbound = AclBindingFilter(*names, right.operation, right.permission_type)
         world.admin.delete_acls([unbound])[unbound].result(PATIENCE_S)
+
+
+def test_one_name_shares_what_was_said_of_it_and_no_other(world: World, tmp_path: Path) -> None:
+    """Within the time for which an answer counts, also on connections that come later."""
+    group = f"embedded-{uuid.uuid4().hex[:8]}"
+    right = acl(ResourceType.GROUP, group, "fickle", _READ, _ALLOW)
+    world.bind(right)
+    settings = {**world.settings, "authorization.cache.ms": "3600000"}
+    with bridge_process(world.broker.bootstrap, ("embedded-*",), tmp_path, settings) as bridge, ExitStack() as stack:
+        address = coordinator_of(bridge.bootstrap)
+
+        def told_anew(user: str, bootstrap: str = address) -> str:
+            line = Line(bootstrap, user, USERS[user])
+            stack.callback(line.close)
+            return told(line, group, world.topic)
+
+        assert "GROUP_AUTHORIZATION_FAILED" in told_anew("nothing")
+        assert "UNKNOWN_MEMBER_ID" in told_anew("fickle")
+        names = (right.restype, right.name, right.resource_pattern_type, right.principal, right.host)
+        unbound = AclBindingFilter(*names, right.operation, right.permission_type)
+        world.admin.delete_acls([unbound])[unbound].result(PATIENCE_S)
+        beat_until(
+            world.line(world.broker.bootstrap, "fickle"), group, world.topic, ErrorCode.GROUP_AUTHORIZATION_FAILED
+        )
+        assert "UNKNOWN_MEMBER_ID" in told_anew("fickle"), "by what the first connection was told"
+        assert "GROUP_AUTHORIZATION_FAILED" in told_anew("nothing")
+        assert "GROUP_AUTHORIZATION_FAILED" in told_anew("fickle", bridge.bootstrap), "another listener asks for itself"
 
 
 def test_cluster_without_a_login_is_asked_the_same(world: World) -> None:

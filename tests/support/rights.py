@@ -11,7 +11,14 @@ from collections.abc import Callable, Mapping
 from bridge.wire.apis import CONFIG_APIS, ApiKey
 from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request
 from bridge.wire.frames import LENGTH_BYTES
-from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, handshake_request, plain_token
+from bridge.wire.sasl import (
+    FIRST_WITH_LIFETIME,
+    Credentials,
+    Mechanism,
+    authenticate_request,
+    handshake_request,
+    plain_token,
+)
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups, ListGroupsReply
 from translators.dialects.classic import (
     Heartbeat,
@@ -72,7 +79,7 @@ class Line:
         if name is not None:
             self._exchange(handshake_request(Mechanism.PLAIN, "rights"))
             token = plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password))
-            answer = self._exchange(authenticate_request(token, "rights"))
+            answer = self._exchange(authenticate_request(token, "rights", FIRST_WITH_LIFETIME))
             assert answer[8:10] == b"\x00\x00", f"{name} is not let in"
 
     def close(self) -> None:

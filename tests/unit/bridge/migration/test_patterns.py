@@ -11,6 +11,7 @@ from bridge.migration.patterns import (
     PatternUnreadable,
     covers,
     make_matcher,
+    make_subject_matcher,
     matches_everything,
     matches_nothing,
     overlap,
@@ -92,3 +93,56 @@ def test_expressions_are_compared_with_single_names_only() -> None:
     assert covers(regex, Pattern("ab", Form.EXACT), matches_ab)
     assert not overlap(regex, Pattern("a*"), matches_ab)
     assert not covers(Pattern("a*"), regex, matches_ab)
+
+
+VALUES = st.text("ab=*,+\\\\.[", min_size=1, max_size=4)
+ATTRIBUTES = st.sampled_from(("CN", "OU", "O"))
+
+
+def escaped(value: str) -> str:
+    """As RFC 2253 has it in a subject."""
+    return "".join(f"\\{sign}" if sign in ",+\\" else sign for sign in value)
+
+
+@given(
+    st.lists(st.tuples(ATTRIBUTES, VALUES), min_size=1, max_size=4),
+    st.lists(st.tuples(ATTRIBUTES, st.text("ab,+", max_size=2), st.text("ab,+", max_size=2)), min_size=1, max_size=4),
+    st.integers(0, 4),
+)
+def test_star_in_a_value_of_a_subject_goes_no_further(
+    subject: list[tuple[str, str]], meant: list[tuple[str, str, str]], whole: int
+) -> None:
+    """Part for part, or any parts where a star stands in the place of the last ones."""
+    pattern = [f"{name}={escaped(start)}*{escaped(end)}" for name, start, end in meant[: whole or None]]
+    is_open = 0 < whole < len(meant)
+    is_meant = make_subject_matcher(",".join([*pattern, *(["*"] if is_open else [])]))
+    fits = len(subject) > len(pattern) if is_open else len(subject) == len(pattern)
+    fits = fits and all(
+        (name, len(value) >= len(start + end), value[: len(start)], value[len(value) - len(end) :])
+        == (wanted, True, start, end)
+        for (name, value), (wanted, start, end) in zip(subject, meant[: len(pattern)], strict=False)
+    )
+    assert is_meant(",".join(f"{name}={escaped(value)}" for name, value in subject)) == fits
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "is_meant"),
+    [
+        ("CN=*,O=ops", "CN=x,O=ops", True),
+        ("CN=*,O=ops", "CN=x,O=evil,O=ops", False),
+        ("CN=*,O=ops", "CN=x+OU=evil,O=ops", False),
+        ("CN=*,O=ops", "CN=x\\,O=ops", False),
+        ("CN=*", "CN=x\\,y", True),
+        ("CN=a\\,*", "CN=a\\,b", True),
+        ("CN=a\\,*", "CN=a\\,b,O=evil", False),
+        ("CN=jobs,*", "CN=jobs,OU=shop,O=Example", True),
+        ("CN=jobs,*", "CN=jobs", False),
+        ("*,O=ops", "CN=x,OU=y,O=ops", True),
+        ("*", "CN=x,OU=y", True),
+        ("CN=a?[b]", "CN=a?[b]", True),
+        ("CN=a?", "CN=ab", False),
+    ],
+)
+def test_what_a_line_about_certificates_means(pattern: str, subject: str, is_meant: bool) -> None:
+    """Signs of globs mean themselves, and what is escaped belongs to its value."""
+    assert make_subject_matcher(pattern)(subject) == is_meant

@@ -10,6 +10,7 @@ import trio.testing
 from bridge.migration.route import Router
 from bridge.net.broker_side import PIECE_BYTES, PIECES_WITHOUT_CHECKPOINT, BrokerSide, hear_out
 from bridge.net.client_connection import ClientConnection
+from bridge.net.own_login import Proof
 from bridge.net.shared import InFlight, Shared, no_place
 from bridge.net.transport import PeerGone, SocketTransport, Transport
 from bridge.session.broker_answers import AnswerCutter, Expected
@@ -255,6 +256,7 @@ class Reached:
     wants_login: bool = False
     is_reachable: bool = True
     login_ends_ms: float = inf
+    login_proof: Proof | None = None
 
     async def connect(self, broker_id: int | None, announcement: bytes = b"") -> Transport | None:
         """See `broker_side.Cluster`."""

@@ -1,0 +1,243 @@
+"""Connections that proved to be the same one share what their broker says of rights, and never any others."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+import trio
+
+from bridge.net import client_rights
+from bridge.net.client_questions import OWN_CORRELATION_ID
+from bridge.net.client_rights import OWN_WORD_MS
+from bridge.session.rights import Operation
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import decode_reply, encode_reply
+from bridge.wire.frames import RequestHeader, read_request_header
+from bridge.wire.packing import INT16, INT32
+from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
+from bridge.wire.sasl_answers import authenticate_answer, handshake_answer, read_token
+from tests.support.front import Front, running, settings_for
+from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
+from tests.unit.bridge.net.test_client_rights import BALANCERS, OURS, beat, settle
+from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
+from translators.dialects.classic import HeartbeatReply
+from translators.dialects.errors import ErrorCode
+
+NAMES, HOSTS = ("alice", "bob"), ("203.0.113.9", "203.0.113.10")
+WORD = "word"
+SEEDS = range(6)
+STEPS = 25
+KEEP_MS = 400
+
+
+@dataclass(slots=True)
+class Stranger:
+    """Who a broker's connection belongs to, as far as it knows."""
+
+    host: str = ""
+    name: str = ""
+
+
+@dataclass(slots=True)
+class NamingBroker(ScriptedBroker):
+    """Lets in whoever says a name by PLAIN, and says what that one may, by its host."""
+
+    readers: set[tuple[str, str]] = field(default_factory=set)
+    questions: list[tuple[str, str]] = field(default_factory=list)
+    """Of whom the bridge asked."""
+    own_words: int = 0
+    """How often the bridge asked on clients' connections whether they are in."""
+    wants_prefix: bool = False
+    news: trio.Event = field(default_factory=trio.Event)
+
+    async def has_heard(self, own_words: int) -> None:
+        """Wait until the bridge has asked so often whether clients are in."""
+        while self.own_words < own_words:
+            self.news = trio.Event()
+            await self.news.wait()
+
+    async def _talk(self, stream: trio.SocketStream) -> None:
+        known, received = Stranger(), bytearray()
+        try:
+            async with stream:
+                if self.wants_prefix:
+                    prefix = read_prefix(await stream.receive_some(PREFIX_BYTES))
+                    rest = await stream.receive_some(prefix.rest_bytes) if prefix.rest_bytes else b""
+                    route = read_route(prefix, rest) if rest else None
+                    known.host = "" if route is None else route.source.host
+                async for chunk in stream:
+                    received += chunk
+                    while (head := read_request_header(received)) and len(received) >= head.frame_bytes:
+                        frame = bytes(received[: head.frame_bytes])
+                        del received[: head.frame_bytes]
+                        await self.hear(stream, known, head, frame)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+
+    async def hear(self, stream: trio.SocketStream, known: Stranger, head: RequestHeader, frame: bytes) -> None:
+        """Answer one request as one of somebody's."""
+        key, version = head.api_key, head.api_version
+        if key == ApiKey.SASL_HANDSHAKE and head.client_id == "client":
+            await stream.send_all(handshake_answer(head, ErrorCode.NONE, ("PLAIN",)))
+        elif key == ApiKey.SASL_AUTHENTICATE:
+            name = read_token(head, frame).split(b"\0")[1].decode()
+            # Kafka lets nobody become another; brokers that do must not mislead the bridge.
+            known.name = name if name in NAMES else ""
+            code = ErrorCode.NONE if known.name else ErrorCode.SASL_AUTHENTICATION_FAILED
+            await stream.send_all(authenticate_answer(head, code, None, b""))
+        elif key == ApiKey.DESCRIBE_GROUPS and head.correlation_id == OWN_CORRELATION_ID:
+            self.questions.append((known.name, known.host))
+            operations = 1 << Operation.READ if (known.name, known.host) in self.readers else 0
+            group = DescribedGroup(error=ErrorCode.NONE, group_id=OURS, authorized_operations=operations)
+            await stream.send_all(encode_reply(key, version, 0, DescribeGroupsReply(groups=(group,))))
+        else:
+            self.own_words += key == ApiKey.METADATA and bool(known.name)
+            self.news.set()
+            await self.answer(stream, head)
+
+
+def login(*names: str) -> list[bytes]:
+    """Frames of a login by PLAIN, one after the other under several names."""
+    frames = [request(ApiKey.SASL_HANDSHAKE, 1, 1, INT16.pack(5) + b"PLAIN")]
+    for name in names:
+        token = f"\0{name}\0{WORD}".encode()
+        frames.append(request(ApiKey.SASL_AUTHENTICATE, 1, 2, INT32.pack(len(token)) + token))
+    return frames
+
+
+async def enter(client: RawClient, name: str) -> None:
+    """Log in, perhaps anew."""
+    await client.send(*login(name))
+    assert await client.ids(2) == [1, 2]
+
+
+@asynccontextmanager
+async def world(broker: NamingBroker) -> AsyncIterator[Front]:
+    """A bridge in front of a broker that is known to want logins; clients come by the listener of one broker."""
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        wants = broker.wants_prefix
+        settings = settings_for(broker)
+        limits = replace(settings.limits, grant_ms=KEEP_MS)
+        balancers = BALANCERS if wants else settings.balancers
+        async with running(replace(settings, limits=limits, balancers=balancers, announces_clients=wants)) as front:
+            broker.hangs_up_at, broker.bodies[ApiKey.SASL_HANDSHAKE] = ApiKey.METADATA, MECHANISMS
+            await front.proxy.cluster.refresh()
+            broker.hangs_up_at = None
+            # Heartbeats that are known again take the short way.
+            front.groups.beats = []
+            yield front
+        nursery.cancel_scope.cancel()
+
+
+async def come(front: Front, name: str, host: str = "") -> RawClient:
+    """A client of somebody at a host."""
+    client = await front.dial(front.proxy.broker_addresses[1].port)
+    if host:
+        await client.send(header(Route(Peer(host, 40_000), Peer("10.0.0.2", 9192))))
+    await enter(client, name)
+    return client
+
+
+async def heard(front: Front, client: RawClient) -> ErrorCode:
+    """What a heartbeat is told, which the group would let be."""
+    seen = len(front.groups.submitted)
+    await client.send(beat(5))
+    await settle()
+    for ref, *_ in front.groups.submitted[seen:]:
+        front.reply_routes.deliver(ref, HeartbeatReply(ErrorCode.NONE))
+    correlation_id, body = await client.answer()
+    _, reply = decode_reply(ApiKey.HEARTBEAT, 3, correlation_id.to_bytes(4, "big") + body)
+    assert isinstance(reply, HeartbeatReply)
+    return reply.error
+
+
+async def hear_no(front: Front, client: RawClient) -> None:
+    """Beat until that is refused."""
+    for _ in range(10_000):
+        if await heard(front, client) is not ErrorCode.NONE:
+            return
+        await trio.sleep(KEEP_MS / 4_000)
+    raise AssertionError("nobody was refused")
+
+
+async def test_one_answer_serves_all_of_one_identity() -> None:
+    """Also those that come later; what is lost is lost for all, and what is given back counts at once."""
+    broker = NamingBroker(readers={("alice", "")})
+    async with world(broker) as front:
+        clients = [await come(front, "alice") for _ in range(3)]
+        for _ in range(3):
+            assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
+        assert broker.questions == [("alice", "")]
+        broker.readers.clear()
+        with trio.fail_after(30):
+            for client in clients:
+                await hear_no(front, client)
+        broker.readers.add(("alice", ""))
+        assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
+
+
+async def test_bootstrap_listener_leads_to_any_broker_and_shares_nothing() -> None:
+    """Brokers may see the bridge at different addresses."""
+    broker = NamingBroker(readers={("alice", "")})
+    async with world(broker) as front:
+        for asked in (1, 2):
+            client = await front.dial()
+            await enter(client, "alice")
+            assert await heard(front, client) is ErrorCode.NONE
+            assert len(broker.questions) == asked
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_no_answer_crosses_identities_or_hosts(seed: int) -> None:
+    """Whoever comes, logs in anew as somebody else, goes and beats in whatever order: each hears what it may itself."""
+    chance = Random(seed)
+    broker = NamingBroker(readers={("alice", HOSTS[0]), ("bob", HOSTS[1])}, wants_prefix=True)
+    clients: list[tuple[RawClient, str, str]] = []
+    async with world(broker) as front:
+        for _ in range(STEPS):
+            name, host = chance.choice(NAMES), chance.choice(HOSTS)
+            step = chance.random()
+            if step < 0.3 or not clients:
+                clients.append((await come(front, name, host), name, host))
+            elif step < 0.5:
+                client, _, host = clients.pop(chance.randrange(len(clients)))
+                await enter(client, name)
+                clients.append((client, name, host))
+            for client, name, host in chance.sample(clients, min(2, len(clients))):
+                may = (name, host) in broker.readers
+                expected = ErrorCode.NONE if may else ErrorCode.GROUP_AUTHORIZATION_FAILED
+                assert await heard(front, client) is expected, (name, host)
+
+
+async def test_login_that_is_over_is_nobodys_answer() -> None:
+    """A refused one, and one that has only begun: what comes then is asked for on its connection, or not at all."""
+    broker = NamingBroker(readers={("alice", "")})
+    async with world(broker) as front:
+        first, other = await come(front, "alice"), await come(front, "alice")
+        assert [await heard(front, client) for client in (first, other)] == [ErrorCode.NONE] * 2
+        await other.send(*login("alice", "nobody"), beat(7))
+        assert await other.ids(3) == [1, 2, 2]
+        await settle()
+        assert broker.questions == [("alice", ""), ("", "")]
+        assert await heard(front, first) is ErrorCode.NONE
+
+
+async def test_broker_is_heard_now_and_then_on_each_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take one that is silent for idle, and would not say that its login is over; who is out is let go."""
+    assert OWN_WORD_MS < 600_000, "Kafka's connections.max.idle.ms"
+    broker = NamingBroker(readers={("alice", "")})
+    monkeypatch.setattr(client_rights, "OWN_WORD_MS", 10)
+    async with world(broker) as front:
+        clients = [await come(front, "alice") for _ in range(2)]
+        for client in clients:
+            assert await heard(front, client) is ErrorCode.NONE
+        before = broker.own_words
+        with trio.fail_after(30):
+            await broker.has_heard(before + 4)
+        broker.hangs_up_at = ApiKey.METADATA
+        with trio.fail_after(30):
+            for client in clients:
+                assert await client.is_closed()
