@@ -58,6 +58,7 @@ def proxy_settings(config: Config) -> ProxySettings:
         unauthenticated_bytes_max=settings.limits_unauthenticated_bytes,
         unauthenticated_frame_bytes_max=settings.limits_unauthenticated_frame_bytes,
         login_steps_max=settings.limits_unauthenticated_steps_max,
+        logins_waiting_max=settings.limits_logins_waiting_max,
         idle_max_ms=settings.limits_idle_ms,
         frame_time_max_ms=settings.limits_progress_ms,
         handshakes_max=settings.limits_handshakes_max,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from bridge.app.composition import AppError
+from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
 from bridge.cli.serve import with_code
@@ -22,13 +23,14 @@ FOUND, USAGE = 1, 2
 
 @click.command("check-config")
 @click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--strict", "is_strict", is_flag=True, help="Status 1 if there is any finding about the rules.")
+@click.option("--strict", "is_strict", is_flag=True, help="Status 1 if there is any finding.")
 @click.pass_context
 def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None:
     """Say what is wrong with a configuration file, or that it is ok.
 
     Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
-    Rules that take nothing or everything, or disagree, are findings: the file can be used all the same.
+    Rules that take nothing or everything, or disagree, and what shows passwords or tokens to more people than need be,
+    are findings: the file can be used all the same.
     """
     try:
         config = load(path, read_environment())
@@ -43,9 +45,10 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
         context.exit(USAGE)
     for line in summarise(path, config):
         click.echo(line)
-    findings = list(tell_findings(config))
+    findings = [*tell_findings(config), *_exposures(path, config)]
     for number, sentence in findings:
-        click.echo(f"  {path}:{number}: finding {sentence}")
+        place = f"{path}:{number}" if number else str(path)
+        click.echo(f"  {place}: finding {sentence}")
     if findings and is_strict:
         context.exit(FOUND)
 
@@ -69,6 +72,14 @@ def summarise(path: Path, config: Config) -> Iterator[str]:
     yield from (f"  {line}" for line in tell_rules(config))
     if not config.rules:
         yield "  no group rules: every group takes road pass"
+
+
+def _exposures(path: Path, config: Config) -> Iterator[tuple[int, str]]:
+    """With the line of the key, as far as the file has it: it may be a default, or come from a variable."""
+    entries = read_file(path).entries
+    for exposure in find_exposures(config.settings):
+        entry = entries.get(exposure.key)
+        yield 0 if entry is None else entry.line, str(exposure)
 
 
 def _with_place(fault: Fault, path: Path) -> Fault:

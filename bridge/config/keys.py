@@ -248,6 +248,13 @@ class Settings(KafkaSettings):
         "three, and Kafka closes at the first that fails.",
         within(),
     )
+    limits_logins_waiting_max: int = key(
+        "limits.logins.waiting.max",
+        1_000,
+        "Logins by PLAIN at the bridge itself that wait for their password to be judged, which takes milliseconds; one "
+        "more closes its connection, and clients try again.",
+        within(),
+    )
     limits_idle_ms: int = key(
         "limits.idle.ms",
         600_000,

@@ -37,14 +37,15 @@ class ClientLogin:
             self._close(CloseReason.UNAUTHENTICATED_BYTES, f"{held} bytes of {self._everybody.total_bytes} in all")
 
     def look_at_cluster(self, *, is_open: bool) -> None:
-        """A cluster that was not known when the client came may want no login; a login at the bridge may have run out
-        since the last look, and then nothing is answered here either.
+        """A cluster that was not known when the client came may want no login; a login may have run out since the last
+        look, at the bridge or at a broker, and then nothing is answered here either.
         """
         session = self._session
+        has_run_out = session.login.is_limited and session.login.has_run_out(now_ms())
         if session.bridge_login is None:
             if is_open and not session.is_let_in:
                 self._let_in()
-        elif session.login.is_limited and session.login.has_run_out(now_ms()):
+        elif has_run_out:
             session.bridge_login.is_in = False
 
     def hear(self, version: int, frame: bytes) -> None:

@@ -92,9 +92,13 @@ class LoginAnswers:
         if header.api_key == ApiKey.SASL_HANDSHAKE:
             mechanism = read_mechanism(header, head.data)
             self._session.login.begin()
-            said = login.begin(mechanism)
+            said = login.begin(mechanism, now_ms())
             return said, handshake_answer(header, said.code, login.mechanisms)
-        said = await _judge(login, read_token(header, head.data))
+        token = read_token(header, head.data)
+        if login.is_slow and _threads.statistics().tasks_waiting >= self._session.limits.logins_waiting_max:
+            # Without a word: an error of authentication ends clients, and this one may be let in a moment later.
+            await self._end(CloseReason.TOO_MANY_LOGINS, f"client {header.client_id!r}")
+        said = await _judge(login, token)
         frame = _frame(header, login, said)
         self._login.hear(header.api_version, frame)
         return said, frame

@@ -5,6 +5,7 @@ It must not know sockets, clocks or chance: a nonce is given to it, and what tak
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from bridge.session.kept_users import KeptUsers
 from bridge.wire.sasl import Mechanism
@@ -12,8 +13,13 @@ from bridge.wire.scram import ClientFirst, ScramFailed, ScramKeys, challenge, is
 from translators.dialects.errors import ErrorCode
 
 PLAIN_PARTS = 3
+RENEWED_MIN_MS = 1_000
+"""So long after a login was renewed none is renewed again on its connection, as at Kafka
+(MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS): each may cost milliseconds.
+"""
 OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
 WRONG_PLAIN = "Authentication failed: Invalid username or password"
+NOBODY = "no line has this name for this mechanism"
 
 
 class BridgeLogins:
@@ -51,12 +57,14 @@ class _Challenged:
     first: ClientFirst
     keys: ScramKeys
     challenge: bytes
+    is_there: bool
+    """Whether anybody has that name; who lists names would else see it by who is challenged."""
 
 
 class BridgeLogin:
     """That of one connection."""
 
-    __slots__ = ("_challenged", "_known", "_logins", "_mechanism", "is_in")
+    __slots__ = ("_again_ms", "_challenged", "_known", "_logins", "_mechanism", "is_in")
 
     def __init__(self, logins: BridgeLogins) -> None:
         self._logins = logins
@@ -64,6 +72,8 @@ class BridgeLogin:
         """That of the exchange that goes on."""
         self._challenged: _Challenged | None = None
         self._known: tuple[Mechanism, str] | None = None
+        self._again_ms = -inf
+        """When a login may be renewed."""
         self.is_in = False
         """Whether anything but a login is served."""
 
@@ -82,16 +92,18 @@ class BridgeLogin:
         """Whether the next token takes so long to be judged that others have to be served meanwhile."""
         return self._mechanism is Mechanism.PLAIN
 
-    def begin(self, wanted: str) -> Said:
+    def begin(self, wanted: str, now_ms: int) -> Said:
         """A handshake: from now on tokens of this mechanism come, if it is taken."""
         mechanism = next((one for one in self._logins.mechanisms if one == wanted), None)
         is_again = self._mechanism is not None or (self._known is not None and not self._logins.session_ms)
-        if is_again:
-            # Kafka takes another handshake only where logins run out, and none in the middle of one.
-            return self._refuse(ErrorCode.ILLEGAL_SASL_STATE, None, "a second handshake")
+        if is_again or now_ms < self._again_ms:
+            # Kafka takes another handshake only where logins run out, not all the time, and none in the middle of one.
+            return self._refuse(ErrorCode.ILLEGAL_SASL_STATE, None, "a second handshake" + " too soon" * (not is_again))
         is_other = self._known is not None and self._known[0] != mechanism
         if mechanism is None or is_other:
             return self._refuse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, None, f"mechanism {wanted[:40]!r}")
+        if self._known is not None:
+            self._again_ms = now_ms + RENEWED_MIN_MS
         self._mechanism, self.is_in = mechanism, False
         return Said()
 
@@ -136,18 +148,23 @@ class BridgeLogin:
         try:
             if challenged is not None:
                 answer = judge_final(challenged.keys, challenged.first, challenged.challenge, token)
+                if not challenged.is_there:
+                    raise ScramFailed(NOBODY)
                 return Said(token=answer, principal=challenged.first.username)
             first = read_first(token)
         except ScramFailed as problem:
-            who = "" if challenged is None else f" (user {challenged.first.username[:80]!r})"
-            return self._refuse_generally(f"{problem}{who}")
+            if challenged is None:
+                return self._refuse_generally(str(problem))
+            seen = str(problem) if challenged.is_there else NOBODY
+            return self._refuse_generally(f"user {challenged.first.username[:80]!r}: {seen}")
         if first.authorization and first.authorization != first.username:
             seen = f"user {first.username[:80]!r} as another"
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, seen)
         keys = self._logins.users.keys_of(first.username, mechanism)
-        if keys is None:
+        judged = keys or self._logins.users.stand_in_keys(first.username, mechanism)
+        if judged is None:
             return self._refuse_generally(_why(first.username, keys))
-        self._challenged = _Challenged(first, keys, challenge(keys, first, nonce))
+        self._challenged = _Challenged(first, judged, challenge(judged, first, nonce), keys is not None)
         return Said(token=self._challenged.challenge)
 
     def _refuse_generally(self, seen: str) -> Said:
@@ -163,4 +180,4 @@ class BridgeLogin:
 
 
 def _why(name: str, keys: ScramKeys | None) -> str:
-    return f"user {name[:80]!r}, " + ("whom no line has for this mechanism" if keys is None else "and a wrong password")
+    return f"user {name[:80]!r}: " + (NOBODY if keys is None else "a wrong password")

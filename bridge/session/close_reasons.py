@@ -125,6 +125,13 @@ class CloseReason(Enum):
             "listen.sasl.* out of the configuration, and let clients log in at brokers through the bridge"
         ),
     )
+    TOO_MANY_LOGINS = (
+        "EB-NET-213",
+        (
+            "limits.logins.waiting.max logins at the bridge wait for their passwords to be judged; let clients log in "
+            "by SCRAM, which takes no such time, or see who else opens connections"
+        ),
+    )
     LOGIN_RAN_OUT = (
         "EB-NET-026",
         "the login of the client has run out (KIP-368), as a broker ends it; the client connects and logs in again",

@@ -2,13 +2,16 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from bridge.wire.sasl import Mechanism
 from bridge.wire.scram import ScramKeys, keys_text, read_keys
 
 USERS_MAX = 100_000
 WORDS = 2
+SALT_MAX = 64
+"""A salt that is made up is no longer than a hash is."""
 ALLOWED = "lines of NAME KEYS, as `epochbridge login-line NAME` makes them"
 BY_KEYS = (Mechanism.SCRAM_SHA_512, Mechanism.SCRAM_SHA_256)
 
@@ -35,6 +38,23 @@ class KeptUsers:
         found = self.keys_of(next(iter(self.keys)), Mechanism.PLAIN)
         assert found is not None, "a user has some keys"
         return found
+
+    def stand_in_keys(self, name: str, mechanism: Mechanism) -> ScramKeys | None:
+        """By what SCRAM challenges a name that is not there; None: nobody is challenged by this mechanism.
+
+        As those of the first user look, and the same for the name as long as that one's keys are, in every life of the
+        bridge; they are no password's.
+        """
+        real = next((own[mechanism] for own in self.keys.values() if mechanism in own), None)
+        if real is None:
+            return None
+
+        def made(what: str, size: int) -> bytes:
+            return blake2b(f"{what}\0{name}".encode(), key=real.stored_key, digest_size=size).digest()
+
+        size = len(real.stored_key)
+        salt = made("salt", min(len(real.salt), SALT_MAX))
+        return replace(real, salt=salt, stored_key=made("stored", size), server_key=made("server", size))
 
 
 def parse_users(text: str) -> KeptUsers:

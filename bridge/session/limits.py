@@ -66,6 +66,8 @@ class Limits:
     """Largest request before a login, as Kafka's `sasl.server.max.receive.size`; larger ones close the connection."""
     login_steps_max: int = 10
     """Requests of SASL in a row, on one connection, that bring no login to its end; one more closes it."""
+    logins_waiting_max: int = 1_000
+    """Logins by PLAIN at the bridge itself whose password waits to be judged; one more closes its connection."""
     idle_max_ms: int = 600_000
     """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
     frame_time_max_ms: int = 30_000

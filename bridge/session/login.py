@@ -24,13 +24,15 @@ class Login:
     once the broker tells a lifetime, or the client sends something else.
     """
 
-    __slots__ = ("_ends_at_ms", "_is_under_way", "is_limited", "steps")
+    __slots__ = ("_ends_at_ms", "_is_under_way", "is_limited", "is_over", "steps")
 
     def __init__(self) -> None:
         self._is_under_way = False
         self._ends_at_ms = inf
         self.is_limited = False
         """Whether questions may ever have to wait: there was a handshake, and no word yet that all is well for good."""
+        self.is_over = False
+        """Whether it had run out at the last look: nothing but another login is taken."""
         self.steps = 0
         """Requests of SASL in a row that brought no login to its end."""
 
@@ -57,7 +59,7 @@ class Login:
 
     def end_in(self, lifetime_ms: int, now_ms: int) -> None:
         """The client is logged in for so long, whether its version of the answer has a place to say so or not."""
-        self._is_under_way = False
+        self._is_under_way = self.is_over = False
         self._ends_at_ms = now_ms + lifetime_ms - min(SPARE_MAX_MS, lifetime_ms // SPARE_SHARE)
 
     def go_on(self) -> None:
@@ -71,4 +73,5 @@ class Login:
 
     def has_run_out(self, now_ms: int) -> bool:
         """Whether the broker would close the connection at the client's next request, if that is not SASL."""
-        return now_ms >= self._ends_at_ms + SPARE_MAX_MS
+        self.is_over = now_ms >= self._ends_at_ms + SPARE_MAX_MS
+        return self.is_over

@@ -154,7 +154,7 @@ def test_wrong_password_is_told_as_kafka_tells_it(
     assert said in caplog.text
     log = Path(bridge.log).read_text(encoding="utf-8")
     assert "EB-NET-211" in log
-    assert "user 'alice', and a wrong password" in log or "the client does not know the password (user 'alice')" in log
+    assert "user 'alice': a wrong password" in log or "user 'alice': the client does not know the password" in log
     assert WRONG not in log
 
 

@@ -66,6 +66,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $_ := set $own "upstream.sasl.username" (required "upstreamSasl.username: who the bridge is to the brokers" .Values.upstreamSasl.username) -}}
 {{- $_ := set $own "upstream.sasl.password.path" (printf "/etc/epochbridge/login/%s" .Values.upstreamSasl.secretKey) -}}
 {{- end -}}
+{{- if .Values.listenSasl.mechanisms -}}
+{{- if ne .Values.upstreamSasl.mechanism "off" -}}
+{{- fail "listenSasl.mechanisms: with upstreamSasl the cluster has logins of its own, which clients make through the bridge" -}}
+{{- end -}}
+{{- if and (has "PLAIN" .Values.listenSasl.mechanisms) (not .Values.tls.enabled) -}}
+{{- fail "listenSasl.mechanisms: PLAIN sends passwords as they are; set tls.enabled and tls.secretName, or take SCRAM alone" -}}
+{{- end -}}
+{{- $_ := set $own "listen.sasl.mechanisms" .Values.listenSasl.mechanisms -}}
+{{- $_ := set $own "listen.sasl.clients.path" (printf "/etc/epochbridge/users/%s" .Values.listenSasl.secretKey) -}}
+{{- if .Values.listenSasl.sessionMs -}}
+{{- $_ := set $own "listen.sasl.session.ms" (int .Values.listenSasl.sessionMs) -}}
+{{- end -}}
+{{- end -}}
 {{- if .Values.tls.enabled -}}
 {{- $_ := set $own "listen.tls" true -}}
 {{- $_ := set $own "listen.tls.certificate.path" "/etc/epochbridge/tls/tls.crt" -}}

@@ -65,6 +65,17 @@ CASES: Mapping[str, Values] = {
         "secrets": [{"name": "more", "secretName": "other"}],
         "journal": {"enabled": True, "size": "5Gi", "storageClass": "fast", "accessMode": "ReadWriteOncePod"},
     },
+    "logins at the bridge": {
+        **BROKERS,
+        "listenSasl": {
+            "mechanisms": ["PLAIN", "SCRAM-SHA-512"],
+            "secretName": "bridge-users",
+            "secretKey": "people",
+            "sessionMs": 3_600_000,
+        },
+        "tls": {"enabled": True, "secretName": "bridge-tls"},
+    },
+    "logins by SCRAM": {**BROKERS, "listenSasl": {"mechanisms": ["SCRAM-SHA-256"], "secretName": "bridge-users"}},
     "admin API in TLS": {
         **BROKERS,
         "admin": {"port": 19_190, "tls": {"enabled": True, "secretName": "admin-tls", "clientAuth": "requested"}},
@@ -106,6 +117,20 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
     "TLS to clients without a Secret": ({**LEAST, "tls": {"enabled": True}}, "tls.secretName"),
     "TLS of the admin API without a Secret": ({**LEAST, "admin": {"tls": {"enabled": True}}}, "admin.tls.secretName"),
     "certificates that probes can't show": ({**LEAST, "admin": {"tls": {"clientAuth": "required"}}}, "clientAuth"),
+    "logins without a Secret": ({**LEAST, "listenSasl": {"mechanisms": ["SCRAM-SHA-256"]}}, "listenSasl.secretName"),
+    "passwords without TLS": (
+        {**LEAST, "listenSasl": {"mechanisms": ["PLAIN"], "secretName": "users"}},
+        "listenSasl.mechanisms: PLAIN sends passwords as they are",
+    ),
+    "logins at both": (
+        {
+            **LEAST,
+            "listenSasl": {"mechanisms": ["SCRAM-SHA-256"], "secretName": "users"},
+            "upstreamSasl": {"mechanism": "PLAIN", "username": "a", "secretName": "kafka"},
+        },
+        "listenSasl.mechanisms: with upstreamSasl the cluster has logins of its own",
+    ),
+    "a mechanism that there is not": ({**LEAST, "listenSasl": {"mechanisms": ["GSSAPI"]}}, "mechanisms"),
     "a port taken twice": (
         {**LEAST, "port": 9192, "brokers": [{"id": 0, "port": 9192}]},
         "brokers: port 9192 is taken",

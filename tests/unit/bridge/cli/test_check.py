@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.main import run
+from bridge.session.kept_users import user_line
+from bridge.wire.sasl import Mechanism
+from bridge.wire.scram_server import make_keys
 
 GOOD = """\
 bootstrap: 127.0.0.1:9092
@@ -130,3 +133,47 @@ def test_process_says_all_faults_and_ends_with_2(file: Path) -> None:
         [f"{file}:2:", "no.such.key:"],
         [f"{file}:3:", "limits.idle.ms:"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("admin.listen: 0.0.0.0:9190\n", "2: finding admin.listen: EB-CONFIG-012"),
+        ("admin.listen: '[::]:9190'\n", "2: finding admin.listen: EB-CONFIG-012"),
+        ("admin.token.path: {word}\nadmin.listen: bridge.example:9190\n", "3: finding admin.listen: EB-CONFIG-013"),
+        (
+            "listen.sasl.mechanisms: [SCRAM-SHA-256, PLAIN]\nlisten.sasl.clients.path: {users}\n",
+            "2: finding listen.sasl.mechanisms: EB-CONFIG-011",
+        ),
+        (
+            "upstream.sasl.mechanism: PLAIN\nupstream.sasl.username: me\nupstream.sasl.password.path: {word}\n",
+            "2: finding upstream.sasl.mechanism: EB-CONFIG-014",
+        ),
+        ("admin.listen: 127.0.0.1:9190\n", ""),
+        ("admin.listen: 'off'\n", ""),
+        ("listen.sasl.mechanisms: SCRAM-SHA-256\nlisten.sasl.clients.path: {users}\n", ""),
+    ],
+)
+def test_what_is_shown_to_more_people_than_need_be_is_a_finding(
+    more: str, found: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its line and the next step; the file can be used all the same."""
+    word, users = tmp_path / "word", tmp_path / "users"
+    word.write_text("a-word-that-is-long-enough-for-a-token-0123456789", encoding="utf-8")
+    word.chmod(0o600)
+    keys = make_keys(Mechanism.SCRAM_SHA_256, "wonder", bytes(16), 4_096)
+    users.write_text(user_line("alice", keys), encoding="utf-8")
+    file.write_text("bootstrap: h:1\n" + more.format(word=word, users=users))
+    assert [run(["check-config", str(file), *words]) for words in ([], ["--strict"])] == [0, int(bool(found))]
+    told = [line for line in capsys.readouterr().out.splitlines() if "finding" in line]
+    assert [line.startswith(f"  {file}:{found}") for line in told] == [True, True] if found else not told
+
+
+def test_finding_about_a_default_or_a_variable_has_no_line(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is none in the file."""
+    file.write_text("bootstrap: h:1\n")
+    monkeypatch.setenv("EPOCHBRIDGE_ADMIN_LISTEN", "0.0.0.0:9190")
+    assert run(["check-config", str(file)]) == 0
+    assert f"  {file}: finding admin.listen: EB-CONFIG-012" in capsys.readouterr().out

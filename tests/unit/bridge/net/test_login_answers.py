@@ -1,6 +1,7 @@
 """Logins that the bridge answers, over real sockets in front of a scripted broker that wants none."""
 
 import logging
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,7 +14,9 @@ import trio.testing
 from bridge.migration.route import Road, Rule
 from bridge.net.cluster_memory import Entrance
 from bridge.net.kept_logins import KeptLogins
+from bridge.net.login_answers import PASSWORDS_AT_ONCE_MAX
 from bridge.net.shared import connection_fields
+from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.close_reasons import CloseReason
 from bridge.session.kept_users import user_line
 from bridge.session.limits import Limits
@@ -145,7 +148,7 @@ async def test_wrong_password_is_told_and_ends_the_connection(tmp_path: Path, ca
             code, _, _ = await plain(client, "alice", "blunder")
             assert code is ErrorCode.SASL_AUTHENTICATION_FAILED
             await ends(client, front, CloseReason.LOGIN_REFUSED)
-    assert "user 'alice', and a wrong password" in caplog.text
+    assert "user 'alice': a wrong password" in caplog.text
     assert "blunder" not in caplog.text
 
 
@@ -263,3 +266,36 @@ async def test_cluster_that_wants_logins_is_told_of(tmp_path: Path) -> None:
         client = await front.dial()
         await client.send(handshake_request(Mechanism.PLAIN, "me"))
         await ends(client, front, CloseReason.LOGIN_TWICE)
+
+
+async def test_only_so_many_wait_for_their_passwords_to_be_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One more is closed without a word that would end its client, and comes in once there is room; SCRAM waits for
+    nobody.
+    """
+    gate = threading.Event()
+    judge = BridgeLogin.judge
+
+    def judge_late(login: BridgeLogin, token: bytes, nonce: str) -> Said:
+        assert not login.is_slow or gate.wait(60)
+        return judge(login, token, nonce)
+
+    monkeypatch.setattr(BridgeLogin, "judge", judge_late)
+    waiting = 3
+    async with front_with_users(tmp_path, Limits(logins_waiting_max=waiting)) as (front, _):
+        clients = [await front.dial() for _ in range(PASSWORDS_AT_ONCE_MAX + waiting + 1)]
+        for client in clients:
+            await client.send(handshake_request(Mechanism.PLAIN, "me"))
+            await client.answer()
+            await client.send(authenticate_request(token_of("alice", "wonder"), "me", 1))
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        await ends(clients.pop(), front, CloseReason.TOO_MANY_LOGINS)
+        client = await front.dial()
+        await client.send(handshake_request(SCRAM, "me"))
+        await client.answer()
+        assert (await step(client, b"n,,n=alice,r=ours"))[0] is ErrorCode.NONE
+        gate.set()
+        for client in clients:
+            await client.answer()
+        assert (await plain(await front.dial(), "alice", "wonder"))[0] is ErrorCode.NONE

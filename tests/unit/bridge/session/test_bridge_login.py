@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bridge.session.bridge_login import OTHER_NAME, WRONG_PLAIN, BridgeLogin, BridgeLogins, Said
+from bridge.session.bridge_login import OTHER_NAME, RENEWED_MIN_MS, WRONG_PLAIN, BridgeLogin, BridgeLogins, Said
 from bridge.session.kept_users import KeptUsers, parse_users, user_line
 from bridge.wire.sasl import Credentials, Mechanism, plain_token
 from bridge.wire.scram import ScramKeys, check_server, first_message, make_keys, prove
@@ -13,6 +15,7 @@ from translators.dialects.errors import ErrorCode
 PASSWORDS = {"alice": "wonder", "bob": "builder"}
 SCRAM = Mechanism.SCRAM_SHA_512
 FAILED = ErrorCode.SASL_AUTHENTICATION_FAILED
+NOW_MS = 5_000
 
 
 def users(**passwords: str) -> KeptUsers:
@@ -25,16 +28,16 @@ LOGINS = BridgeLogins(users(**PASSWORDS), (Mechanism.PLAIN, SCRAM))
 RENEWED = BridgeLogins(users(**PASSWORDS), (Mechanism.PLAIN, SCRAM), 60_000)
 
 
-def plain(login: BridgeLogin, name: str, password: str) -> Said:
+def plain(login: BridgeLogin, name: str, password: str, now_ms: int = NOW_MS) -> Said:
     """Both steps of PLAIN."""
-    assert login.begin("PLAIN").code is ErrorCode.NONE
+    assert login.begin("PLAIN", now_ms).code is ErrorCode.NONE
     assert login.is_slow
     return login.judge(plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password)), "n")
 
 
 def scram(login: BridgeLogin, name: str, password: str) -> Said:
     """All steps of SCRAM; the last word, or the refusal."""
-    assert login.begin(SCRAM).code is ErrorCode.NONE
+    assert login.begin(SCRAM, NOW_MS).code is ErrorCode.NONE
     assert not login.is_slow
     credentials = Credentials(mechanism=SCRAM, username=name, password=password)
     challenged = login.judge(first_message(credentials, "ours"), "theirs")
@@ -71,14 +74,14 @@ def test_right_password_lets_in_and_a_wrong_one_does_not(log_in: Callable[[Bridg
 def test_handshakes_that_are_not_taken() -> None:
     """Another mechanism, one in the middle of another, and one too many."""
     login = BridgeLogin(LOGINS)
-    assert login.begin("GSSAPI").code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert login.begin("GSSAPI", NOW_MS).code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
     assert BridgeLogin(LOGINS).judge(b"token", "n").code is ErrorCode.ILLEGAL_SASL_STATE
     login = BridgeLogin(LOGINS)
-    login.begin("PLAIN")
-    assert login.begin("PLAIN").code is ErrorCode.ILLEGAL_SASL_STATE
+    login.begin("PLAIN", NOW_MS)
+    assert login.begin("PLAIN", NOW_MS).code is ErrorCode.ILLEGAL_SASL_STATE
     login = BridgeLogin(LOGINS)
     plain(login, "alice", "wonder")
-    assert login.begin("PLAIN").code is ErrorCode.ILLEGAL_SASL_STATE
+    assert login.begin("PLAIN", NOW_MS).code is ErrorCode.ILLEGAL_SASL_STATE
     assert not login.is_in
 
 
@@ -87,17 +90,17 @@ def test_login_is_renewed_by_the_same_name_and_mechanism() -> None:
     login = BridgeLogin(RENEWED)
     assert login.lifetime_ms == 60_000
     assert plain(login, "alice", "wonder").principal == "alice"
-    assert login.begin("PLAIN").code is ErrorCode.NONE
+    assert login.begin("PLAIN", NOW_MS).code is ErrorCode.NONE
     states = [login.is_in]
     assert login.judge(b"\0alice\0wonder", "n").principal == "alice"
     states.append(login.is_in)
     assert states == [False, True]
-    said = plain(login, "bob", "builder")
+    said = plain(login, "bob", "builder", NOW_MS + RENEWED_MIN_MS)
     assert (said.code, said.principal) == (FAILED, None)
     assert said.message == "Cannot change principals during re-authentication from User.alice: User.bob"
     login = BridgeLogin(RENEWED)
     plain(login, "alice", "wonder")
-    assert login.begin(SCRAM).code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert login.begin(SCRAM, NOW_MS).code is ErrorCode.UNSUPPORTED_SASL_MECHANISM
 
 
 def test_tokens_that_are_none() -> None:
@@ -110,12 +113,12 @@ def test_tokens_that_are_none() -> None:
         (b"bob\0alice\0wonder", OTHER_NAME),
     ):
         login = BridgeLogin(LOGINS)
-        login.begin("PLAIN")
+        login.begin("PLAIN", NOW_MS)
         said = login.judge(token, "n")
         assert said.code is FAILED
         assert (said.message or "").endswith(message)
     login = BridgeLogin(LOGINS)
-    login.begin(SCRAM)
+    login.begin(SCRAM, NOW_MS)
     assert login.judge(b"n,a=bob,n=alice,r=x", "n").message == OTHER_NAME
 
 
@@ -143,6 +146,45 @@ def test_name_that_is_not_there_takes_as_long_as_a_wrong_password(monkeypatch: p
     logins = BridgeLogins(KeptUsers({"alice": {Mechanism.SCRAM_SHA_256: keys}}), (Mechanism.PLAIN,))
     for token in (b"\0alice\0blunder", b"\0nobody\0blunder", b"\0nobody\0wonder"):
         login = BridgeLogin(logins)
-        login.begin(Mechanism.PLAIN)
+        login.begin(Mechanism.PLAIN, NOW_MS)
         assert login.judge(token, "").code is FAILED
     assert asked == [keys] * 3
+
+
+def test_login_is_not_renewed_all_the_time() -> None:
+    """As at Kafka: the first time at once, for a client may come late to it, and then once in a second."""
+    login = BridgeLogin(RENEWED)
+    now = NOW_MS
+    assert plain(login, "alice", "wonder", now).principal == "alice"
+    for _ in range(3):
+        assert plain(login, "alice", "wonder", now).principal == "alice"
+        now += RENEWED_MIN_MS
+    assert plain(login, "alice", "wonder", now).principal == "alice"
+    said = login.begin("PLAIN", now + RENEWED_MIN_MS - 1)
+    assert (said.code, login.is_in) == (ErrorCode.ILLEGAL_SASL_STATE, False)
+
+
+def challenged(logins: BridgeLogins, name: str) -> tuple[ErrorCode, str, str]:
+    """What the first step of SCRAM is told: the code, the salt and the count."""
+    login = BridgeLogin(logins)
+    login.begin(SCRAM, NOW_MS)
+    said = login.judge(f"n,,n={name},r=ours".encode(), "theirs")
+    _, salt, count = said.token.decode().split(",")
+    return said.code, salt, count
+
+
+@given(st.lists(st.text("abcxyz0 =", min_size=1, max_size=8).map(lambda name: name.replace("=", "=3D")), min_size=2))
+def test_names_that_are_not_there_are_challenged_as_those_that_are(names: list[str]) -> None:
+    """With a salt of their own, the same at each try and in each life of the bridge."""
+    made = [challenged(BridgeLogins(users(**PASSWORDS), (SCRAM,)), name) for name in names]
+    assert made == [challenged(LOGINS, name) for name in names]
+    real = challenged(LOGINS, "alice")
+    assert {(code, len(salt), count) for code, salt, count in made} == {(real[0], len(real[1]), real[2])}
+    assert len({salt for _, salt, _ in made}) == len(set(names))
+
+
+def test_nobody_is_challenged_where_nobody_has_keys_of_the_mechanism() -> None:
+    """There is nothing that a challenge could look like."""
+    login = BridgeLogin(BridgeLogins(users(**PASSWORDS), (Mechanism.SCRAM_SHA_256,)))
+    login.begin(Mechanism.SCRAM_SHA_256, NOW_MS)
+    assert login.judge(b"n,,n=alice,r=x", "n").code is FAILED

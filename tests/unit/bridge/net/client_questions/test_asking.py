@@ -1,9 +1,10 @@
 """What is asked in the place of a client's requests: a version that both can read, and an answer in any case."""
 
 import pytest
+import trio
 import trio.testing
 
-from bridge.net import client_connection
+from bridge.net import client_connection, client_login
 from bridge.net.clock import now_ms
 from bridge.session.close_reasons import CloseReason
 from bridge.session.login import SPARE_MAX_MS
@@ -112,3 +113,47 @@ async def test_client_whose_login_ran_out_is_sent_away_as_by_a_broker(monkeypatc
         await client.send(beat())
         assert await client.is_closed()
         assert front.closed(CloseReason.LOGIN_RAN_OUT) == 1
+
+
+ENDED = (
+    beat(),
+    request(ApiKey.API_VERSIONS, 3, 9, b"\x00\x02a\x02b\x00"),
+    request(ApiKey.METADATA, 1, 9, bytes(4)),
+    request(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 9, b"\x02g"),
+)
+
+
+@pytest.mark.parametrize("frame", ENDED, ids=lambda frame: ApiKey(int.from_bytes(frame[4:6], "big")).name)
+async def test_nothing_is_answered_once_a_login_at_the_broker_ran_out(
+    monkeypatch: pytest.MonkeyPatch, frame: bytes
+) -> None:
+    """Nor what no broker is asked for: versions, and a name that is taken."""
+    broker = ScriptedBroker()
+    broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(1)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 2), request(ApiKey.SASL_AUTHENTICATE, 1, 3))
+        assert await client.ids(2) == [2, 3]
+        (connection,) = front.proxy._connections.values()
+        connection.session._holds = lambda _: True
+        late_ms = 2 * SPARE_MAX_MS
+        for room in (client_connection, client_login):
+            monkeypatch.setattr(room, "now_ms", lambda: now_ms() + late_ms)
+        await client.send(frame)
+        assert await client.is_closed()
+        assert front.closed(CloseReason.LOGIN_RAN_OUT) == 1
+        assert front.groups.submitted == []
+
+
+async def test_login_that_ran_out_can_be_made_anew() -> None:
+    """As at Kafka, where a handshake is what it still takes."""
+    broker = ScriptedBroker()
+    broker.bodies[ApiKey.SASL_AUTHENTICATE] = logged_in(1)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        for _ in range(2):
+            await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 2), request(ApiKey.SASL_AUTHENTICATE, 1, 3))
+            assert await client.ids(2) == [2, 3]
+            await trio.sleep(2 * SPARE_MAX_MS / 1000)
+        await client.send(request(ApiKey.API_VERSIONS, 0, 4))
+        assert await client.is_closed()
