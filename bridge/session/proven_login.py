@@ -18,8 +18,9 @@ from bridge.wire.sasl import (
     bearer_token,
     plain_token,
     read_answer_token,
+    read_mechanism,
+    read_token,
 )
-from bridge.wire.sasl_answers import read_mechanism, read_token
 
 Identity = bytes
 """Equal for connections that brokers can't tell apart by their logins."""

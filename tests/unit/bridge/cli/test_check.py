@@ -9,7 +9,7 @@ import pytest
 from bridge.cli.main import run
 from bridge.session.kept_users import user_line
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram_server import make_keys
+from bridge.wire.scram import make_keys
 
 GOOD = """\
 bootstrap: 127.0.0.1:9092

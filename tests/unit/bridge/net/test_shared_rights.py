@@ -17,7 +17,7 @@ from bridge.wire.codec.registry import decode_reply, encode_reply
 from bridge.wire.frames import RequestHeader, read_request_header
 from bridge.wire.packing import INT16, INT32
 from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
-from bridge.wire.sasl_answers import authenticate_answer, handshake_answer, read_token
+from bridge.wire.sasl import authenticate_answer, handshake_answer, read_token
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
 from tests.unit.bridge.net.test_client_rights import BALANCERS, OURS, beat, settle

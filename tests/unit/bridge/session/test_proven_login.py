@@ -9,8 +9,7 @@ from bridge.session.proven_login import STEPS, Identity, ProvenLogin, identity_b
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader, read_request_header, request_frame
 from bridge.wire.packing import INT16, INT32
-from bridge.wire.sasl import BearerToken, Credentials, Mechanism, bearer_token, plain_token
-from bridge.wire.sasl_answers import authenticate_answer
+from bridge.wire.sasl import BearerToken, Credentials, Mechanism, authenticate_answer, bearer_token, plain_token
 from translators.dialects.errors import ErrorCode
 
 KEY = b"k" * 32
