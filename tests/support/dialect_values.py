@@ -2,6 +2,7 @@
 
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import NewType, Union, cast, get_args, get_origin, get_type_hints
 
@@ -20,8 +21,12 @@ _PLAIN: dict[object, st.SearchStrategy[object]] = {
 """Numbers fit the smallest type on the wire."""
 
 
+@cache
 def values_of(kind: object) -> st.SearchStrategy[object]:
-    """Any value of a type: a dataclass, named tuple, enum, NewType, union, tuple, frozenset or plain type."""
+    """Any value of a type: a dataclass, named tuple, enum, NewType, union, tuple, frozenset or plain type.
+
+    Made once for each: tests ask in every example, and Hypothesis would look through each new one as if it were another.
+    """
     if kind in _PLAIN:
         return _PLAIN[kind]
     if isinstance(kind, NewType):
