@@ -113,7 +113,7 @@ def test_demo_ended_by_a_signal_leaves_no_process(number: signal.Signals, status
         children = children_of(process, at_least=5)
         os.kill(process.pid, number)
         _, complaint = process.communicate(timeout=SOON_S)
-    _, still_there = psutil.wait_procs(children, timeout=5)
+    _, still_there = psutil.wait_procs(children, timeout=SOON_S)
     assert still_there == []
     assert process.returncode == status
     assert complaint.startswith("EB-DEMO-010: ended as asked")
@@ -128,7 +128,7 @@ def test_demo_whose_bridge_dies_says_so_and_leaves_no_process(tmp_path: Path) ->
         (bridge,) = (child for child in children if "serve" in child.cmdline())
         bridge.kill()
         _, complaint = process.communicate(timeout=SOON_S)
-    _, still_there = psutil.wait_procs(children, timeout=5)
+    _, still_there = psutil.wait_procs(children, timeout=SOON_S)
     assert still_there == []
     assert process.returncode == 1
     assert complaint.startswith(f"EB-DEMO-004: the bridge (process {bridge.pid}) ended with status -9")

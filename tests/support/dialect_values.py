@@ -1,5 +1,6 @@
 """Any value of a dialect class, made from its type hints: what a codec must carry."""
 
+from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from functools import cache
@@ -21,12 +22,16 @@ _PLAIN: dict[object, st.SearchStrategy[object]] = {
 """Numbers fit the smallest type on the wire."""
 
 
-@cache
 def values_of(kind: object) -> st.SearchStrategy[object]:
     """Any value of a type: a dataclass, named tuple, enum, NewType, union, tuple, frozenset or plain type.
 
-    Made once for each: tests ask in every example, and Hypothesis would look through each new one as if it were another.
+    Made once for each: tests ask in every example, and Hypothesis would look through each new one anew.
     """
+    return _values_of(kind)
+
+
+@cache
+def _values_of(kind: Hashable) -> st.SearchStrategy[object]:
     if kind in _PLAIN:
         return _PLAIN[kind]
     if isinstance(kind, NewType):

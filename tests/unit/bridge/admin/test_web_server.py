@@ -10,6 +10,9 @@ from bridge.admin.web_server import HEADERS_BYTES_MAX, Connections
 from bridge.supervision import ADMIN, Failures
 from tests.support.admin_asked import get, running, talk
 
+PATIENCE_S = 60.0
+"""For what comes at once, on a machine that is busy."""
+
 
 async def test_answer_does_not_say_what_serves_it() -> None:
     """Who asks need not know."""
@@ -21,7 +24,7 @@ async def test_headers_beyond_the_limit_are_refused() -> None:
     """At most 16 KiB are held for a request's head."""
     async with running() as bound:
         stream = await talk(bound, b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * HEADERS_BYTES_MAX)
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             answer = await stream.receive_some()
         assert answer.split()[1] in {b"400", b"431"}
         await stream.aclose()
@@ -31,7 +34,7 @@ async def test_bytes_that_are_no_http_close_that_connection_only() -> None:
     """A Kafka client on the wrong port gets an end; the next caller an answer."""
     async with running() as bound:
         stream = await talk(bound, bytes.fromhex("0000001200120003") + b"\x00" * 14 + b"\r\n\r\n")
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             assert (await stream.receive_some()).startswith(b"HTTP/1.1 400")
         await stream.aclose()
         assert (await get(bound, "/livez")).status_code == 200
@@ -41,7 +44,7 @@ async def test_half_a_request_holds_up_nobody() -> None:
     """A slow client waits alone."""
     async with running() as bound:
         stream = await talk(bound, b"GET /groups HTTP/1.1\r\nHost: local")
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             assert (await get(bound, "/groups")).status_code == 200
         await stream.aclose()
 
@@ -60,7 +63,7 @@ async def test_what_fails_on_one_connection_ends_that_one(monkeypatch: pytest.Mo
     failures = Failures()
     async with running(supervised=failures) as bound:
         async with await talk(bound, b"") as unlucky:
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE_S):
                 assert await unlucky.receive_some() == b""
         assert (await get(bound, "/livez")).status_code == 200
     assert failures.counts[ADMIN.name] == 1
@@ -79,8 +82,8 @@ async def test_more_than_some_connections_are_turned_away(monkeypatch: pytest.Mo
     monkeypatch.setattr(web_server, "CONNECTIONS_MAX", 1)
     async with running() as bound:
         async with await talk(bound, b"GET /livez HTTP/1.1\r\n"), await talk(bound, b"") as second:
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE_S):
                 assert await second.receive_some() == b""
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE_S):
             while not await is_served(bound):
                 await trio.testing.wait_all_tasks_blocked(0.01)
