@@ -3,7 +3,7 @@
 from struct import Struct
 from typing import NamedTuple
 
-from bridge.wire.apis import api_name, request_header_version, response_header_version
+from bridge.wire.apis import ApiKey, api_name, request_header_version, response_header_version
 from bridge.wire.errors import UNKNOWN_API, UNKNOWN_VERSION, MalformedFrame
 from bridge.wire.packing import INT16, INT32
 
@@ -79,7 +79,8 @@ def read_request_header(
     _, api_key, api_version, correlation_id = _REQUEST_START.unpack_from(data)
     if api_key < 0:
         raise MalformedFrame(UNKNOWN_API, UNKNOWN_VERSION, "request_api_key", 4, f"{api_key} is negative")
-    if api_version < 0:
+    # Who asks for the versions is told them whatever version it guessed (KIP-511), by Kafka of a negative one, too.
+    if api_version < 0 and api_key != ApiKey.API_VERSIONS:
         raise MalformedFrame(api_name(api_key), api_version, "request_api_version", 6, f"{api_version} is negative")
     form = request_header_version(api_key, api_version)
     if form == 0:

@@ -175,6 +175,8 @@ def test_api_versions_is_answered_here_and_introduces_the_client() -> None:
     ("frame", "error"),
     [
         (request(ApiKey.API_VERSIONS, 99, 9, b"whatever"), ErrorCode.UNSUPPORTED_VERSION),
+        (request(ApiKey.API_VERSIONS, -1, 9, b""), ErrorCode.UNSUPPORTED_VERSION),
+        (request(ApiKey.API_VERSIONS, -32768, 9, b"whatever"), ErrorCode.UNSUPPORTED_VERSION),
         (request(ApiKey.API_VERSIONS, 3, 9, b"\x03-x\x021\x00"), ErrorCode.INVALID_REQUEST),
     ],
 )
