@@ -78,7 +78,7 @@ async def examine_cluster(access: ClusterAccess) -> Examined:
     login = login_of(access.cluster)
     abilities = read_abilities((), login)
     if not abilities.may_ask:
-        return Examined(abilities=abilities)
+        return Examined(abilities=abilities, silent=_silence(access.cluster))
     found = await access.survey.describe_brokers(nodes)
     facts = [broker_facts(one) for one in found if not one.fault]
     abilities = read_abilities(facts, login)
@@ -87,12 +87,17 @@ async def examine_cluster(access: ClusterAccess) -> Examined:
     best = min(times, key=lambda one: one.skew_error_ms, default=BrokerFound(node_id=-1))
     return Examined(
         brokers=facts,
-        silent=tuple(one.fault for one in found if one.fault),
+        silent=tuple(one.fault for one in found if one.fault) or _silence(access.cluster),
         abilities=abilities,
         probe_fault=fault,
         skew_ms=best.skew_ms,
         skew_error_ms=best.skew_error_ms,
     )
+
+
+def _silence(cluster: UpstreamCluster) -> tuple[str, ...]:
+    """Why nobody of the bootstrap list answered, where nobody did."""
+    return (cluster.fault,) if cluster.fault else ()
 
 
 async def _probe(broker: Broker, read: BrokerAbilities, fresh_id: MemberId) -> tuple[BrokerAbilities, str]:

@@ -109,7 +109,7 @@ class EmbeddedGroups:
         self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
         self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
         self.offsets = OffsetWatch(
-            broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms
+            broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms, clock.now_ms
         )
         self._pieces = CommitPieces(self.ledger.deliver_at_once, self.task.wake)
         ways = Ways(

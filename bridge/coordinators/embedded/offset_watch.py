@@ -9,7 +9,7 @@ import trio
 
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.partition_queue import GroupPartitions
-from bridge.log_lines import of_embedded
+from bridge.log_lines import Line, RateLimitedLog, of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
@@ -62,7 +62,13 @@ class _Watched:
 class OffsetWatch:
     """Compares what the broker has with what was committed here; `changes` counts partitions changed elsewhere."""
 
-    def __init__(self, broker: Broker, busy: Callable[[GroupId], GroupPartitions], interval_ms: int) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        busy: Callable[[GroupId], GroupPartitions],
+        interval_ms: int,
+        now_ms: Callable[[], int],
+    ) -> None:
         """`busy` gives the places of a group that are in the middle of a commit or a deletion."""
         self.changes = 0
         self.told: dict[GroupId, str] = {}
@@ -71,6 +77,8 @@ class OffsetWatch:
         self._busy = busy
         self._interval_ms = interval_ms
         self._groups: dict[GroupId, _Watched] = {}
+        self._now_ms = now_ms
+        self._log = RateLimitedLog(LOG)
 
     # ------------------------------------------------------------------ what comes through the bridge
 
@@ -106,6 +114,7 @@ class OffsetWatch:
         turns: deque[GroupId] = deque()
         while True:
             await trio.sleep(self._interval_ms / 1000)
+            self._log.catch_up(self._now_ms())
             live = set(live_groups())
             for group_id in self._groups.keys() - live:
                 self.forget(group_id)
@@ -119,12 +128,14 @@ class OffsetWatch:
         try:
             await self.look(group_id)
         except BrokerUnreachable as problem:
-            LOG.info(
+            line = Line(
+                logging.INFO,
                 "EB-OFFSETS-009: the offsets of group %r were not compared: %s",
-                group_id,
-                problem,
-                extra=of_embedded(group_id),
+                (group_id, str(problem)),
+                of_embedded(group_id),
             )
+            # A broker that does not answer for one group does so for many, at every look.
+            self._log.write(self._now_ms(), str(problem).replace(group_id, ""), line)
 
     async def look(self, group_id: GroupId) -> None:
         """Compare one group; what is in the middle of a commit or deletion is looked at next time."""

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from bridge.coordinators.embedded.offset_watch import GROUPS_PER_LOOK, OffsetWatch
 from bridge.coordinators.embedded.recommit import Recommit
 from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions
+from bridge.net.clock import now_ms
 from bridge.wire.codec.registry import Request
 from tests.support.embedded_world import (
     FakeBroker,
@@ -61,7 +62,7 @@ class Desk:
     def __init__(self) -> None:
         self.broker = FakeBroker(delay_s=0.1)
         self.busy: GroupPartitions = frozenset()
-        self.watch = OffsetWatch(self.broker, lambda _: self.busy, INTERVAL_MS)
+        self.watch = OffsetWatch(self.broker, lambda _: self.busy, INTERVAL_MS, now_ms)
 
     def commit(self, offset: int) -> None:
         """A client commits and the broker takes it."""
@@ -227,6 +228,19 @@ async def test_many_groups_take_turns_and_a_broker_that_is_away_is_no_change(aut
     with trio.move_on_after(INTERVAL_MS / 1000 * 3):
         await forwarder.watch.run(lambda: groups)
     assert forwarder.watch.changes == 0
+
+
+async def test_broker_that_is_away_is_told_of_once_a_minute_for_all_groups(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A line for each group at each look was nearly all that the log had, for as long as a coordinator did not load."""
+    desk = Desk()
+    desk.broker.is_down = True
+    with caplog.at_level(logging.INFO), trio.move_on_after(130):
+        await desk.watch.run(lambda: [GroupId(f"g{number}") for number in range(20)])
+    lines = [record.getMessage() for record in caplog.records if "EB-OFFSETS-009" in record.getMessage()]
+    assert len(lines) in range(2, 6), lines
+    assert "times more since this was last said" in lines[-1]
 
 
 async def test_renewal_undoes_neither_a_reset_nor_a_delete(autojump_clock: MockClock) -> None:
