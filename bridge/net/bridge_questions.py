@@ -37,6 +37,7 @@ from bridge.wire.versions import VersionTable
 from translators.dialects.admin import (
     SHARE_GROUP,
     STREAMS_GROUP,
+    DeleteGroups,
     DescribedGroup,
     DescribeGroups,
     DescribeGroupsReply,
@@ -341,6 +342,7 @@ _API_KEYS: dict[type[object], ApiKey] = {
     SyncGroup: ApiKey.SYNC_GROUP,
     Heartbeat: ApiKey.HEARTBEAT,
     LeaveGroup: ApiKey.LEAVE_GROUP,
+    DeleteGroups: ApiKey.DELETE_GROUPS,
     ConsumerGroupHeartbeat: ApiKey.CONSUMER_GROUP_HEARTBEAT,
     ConsumerGroupDescribe: ApiKey.CONSUMER_GROUP_DESCRIBE,
     ListGroups: ApiKey.LIST_GROUPS,
