@@ -1,11 +1,11 @@
 """The tokens of the admin API as files hold them; they go nowhere else, and no fault shows one."""
 
 import logging
-from pathlib import Path
 
 from bridge.admin.tokens import TokenPair, Tokens
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
+from bridge.net.own_login import SecretUnreadable, read_secret
 
 LOG = logging.getLogger("epochbridge.app")
 ORDER_KEY, READ_KEY = "admin.token.path", "admin.token.read.path"
@@ -49,11 +49,9 @@ def _read(key: str, path: str) -> bytes:
     if not path:
         return b""
     try:
-        token = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as problem:
-        # A decoding error would quote the token.
-        why = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8"
-        raise _refuse(key, f"{path} can't be read: {why}", "check the path, and that this user may read it") from None
+        token = read_secret(path).strip()
+    except SecretUnreadable as problem:
+        raise _refuse(key, str(problem), "check the path, and that this user may read it") from None
     if len(token) < CHARACTERS_MIN or not token.isascii() or not token.isprintable() or " " in token:
         seen = f"what {path} holds is too short for a token, or more than one word of ASCII"
         raise _refuse(key, seen, f"write {CHARACTERS_MIN} characters or more: openssl rand -hex 32 > {path}")

@@ -166,12 +166,18 @@ def _event_faults(settings: Settings) -> Iterator[Fault]:
 
 def _share_ports(one: str, other: str) -> bool:
     """Whether a port of the one host is a port of the other, too."""
+    one, other = _known_by_address(one), _known_by_address(other)
     return one == other or _is_wildcard(one) or _is_wildcard(other)
+
+
+def _known_by_address(host: str) -> str:
+    """What is listened at for a host of this machine that has two names."""
+    return "127.0.0.1" if host.lower() == "localhost" else host.lower()
 
 
 def _is_asked_by_itself(host: str, listened: str) -> bool:
     """Whether who asks this host on this machine comes to who listens at the other."""
-    asked, own = ("127.0.0.1" if one.lower() == "localhost" else one.lower() for one in (host, listened))
+    asked, own = map(_known_by_address, (host, listened))
     return asked == own or (_is_wildcard(own) and (_is_wildcard(asked) or _is_loopback(asked)))
 
 

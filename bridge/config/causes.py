@@ -6,6 +6,7 @@ A guess from the text alone; nothing is asked for or opened. An empty text says 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from ipaddress import ip_address
 
 from bridge.config.entries import Written
 from bridge.config.fields import Key
@@ -13,6 +14,9 @@ from bridge.config.fields import Key
 NEARNESS = 0.7
 """How alike two names are of which one is taken for a misspelt other."""
 PORT_MAX = 65_535
+DIGITS_MAX = 10
+"""Of the greatest whole number that brokers and ports have."""
+IPV6 = 6
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9_+.-]*)://")
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
 _MS = {"ms": 1, "s": 1_000, "sec": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -69,6 +73,19 @@ RULES = "groups"
 _RULE_WORDS = frozenset({"rules", "rule", "group", "routes"})
 
 
+def is_number(text: str) -> bool:
+    """Whether it is digits, of those that every reader of numbers takes, and not more than a number may have."""
+    return text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
+
+
+def is_ipv6_address(host: str) -> bool:
+    """Whether it is one without brackets, perhaps with the interface that it belongs to."""
+    try:
+        return ip_address(host).version == IPV6
+    except ValueError:
+        return False
+
+
 def cause_of_address(text: str) -> str:
     """Why a text is no HOST:PORT."""
     scheme = _SCHEME.match(text)
@@ -80,6 +97,9 @@ def cause_of_address(text: str) -> str:
         return (
             "a login is in it: leave it out; the bridge's own is upstream.sasl.username and upstream.sasl.password.path"
         )
+    cause = _cause_of_signs(text)
+    if cause:
+        return cause
     if ";" in text or " " in text.strip():
         return "several addresses seem to be in one: put commas between them, where the key takes several"
     if text.isdecimal():
@@ -88,11 +108,25 @@ def cause_of_address(text: str) -> str:
         return f"the port is missing: write it after a colon, as in '{text.strip() or 'localhost'}:9092'"
     if not host:
         return f"the host is missing: write it before the colon, as in '127.0.0.1:{port}'"
-    if ":" in host and not host.startswith("["):
+    if ":" in host:
         return f"an IPv6 host stands in brackets: write '[{host}]:{port}'"
     if port.isdecimal():
         return f"ports are from 1 to {PORT_MAX}: give the one that listens there"
     return "what follows the last colon is no port: write a number there"
+
+
+def _cause_of_signs(text: str) -> str:
+    """What can be told by the signs of an address: some can't be seen, some look like digits, some are brackets."""
+    if not text.isprintable():
+        return "a sign is in it that can't be seen: write it anew, by hand"
+    host, _, port = text.rpartition(":")
+    if not port.isascii():
+        return "its port has digits of another script: write it with 0 to 9"
+    if is_ipv6_address(text.strip("[]")) and not is_ipv6_address(host):
+        return f"the port is missing: write it behind brackets, as in '[{text.strip('[]')}]:9092'"
+    if text.startswith("["):
+        return "what stands in brackets is an IPv6 address, as in '[::1]:9092': close them behind it, and write a port"
+    return ""
 
 
 def cause_of_kind(key: Key, written: Written) -> str:

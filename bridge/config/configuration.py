@@ -195,7 +195,8 @@ def _convert_int(written: Written) -> int | None:
     if isinstance(written, bool):
         return None
     try:
-        return int(written) if isinstance(written, int | str) else None
+        is_taken = isinstance(written, int) or (isinstance(written, str) and written.isascii())
+        return int(written) if is_taken else None
     except ValueError:
         return None
 

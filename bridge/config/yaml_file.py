@@ -1,5 +1,6 @@
 """A configuration file as entries that remember their lines: the file read, its YAML taken apart."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 RULES = "groups"
 FILE_BYTES_MAX = 1_048_576
 CORE_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "null", "str"))
+OF_NUMBERS = "tag:yaml.org,2002:int"
+PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
 UNREADABLE = (yaml.YAMLError, ValueError, LookupError, ArithmeticError, AttributeError, TypeError)
 """What the constructors of tags raise for text that is not what its tag says: AttributeError for `!!timestamp 99`,
 IndexError for `!!int ''`, KeyError for `!!bool x`.
@@ -129,6 +132,10 @@ def _read_value(node: yaml.Node, source: str, key: str) -> Written:
 
 
 def _scalar(node: yaml.Node, source: str, key: str) -> Scalar:
+    is_number = isinstance(node, yaml.ScalarNode) and node.tag == OF_NUMBERS
+    if is_number and node.value and not PLAIN_NUMBER.fullmatch(str(node.value)):
+        # YAML reads 1:30 as 90 and 010 as 8, which nobody means here.
+        return str(node.value)
     try:
         is_plain = isinstance(node, yaml.ScalarNode) and node.tag in CORE_TAGS
         value = yaml.SafeLoader("").construct_object(node) if is_plain else node
@@ -137,7 +144,11 @@ def _scalar(node: yaml.Node, source: str, key: str) -> Scalar:
         value = node
     if value is None or isinstance(value, int | bool | str | float):
         return value
-    fault = _fault(FaultCode.WRONG_KIND, source, _line(node), "a nested value", "a number, a word or a list of words")
+    seen = "a nested value"
+    if isinstance(node, yaml.ScalarNode):
+        # Not the value itself: a login may stand in it.
+        seen = "a date, a tag, or a number that is too long to be one"
+    fault = _fault(FaultCode.WRONG_KIND, source, _line(node), seen, "a number, a word or a list of words")
     raise ConfigError([replace(fault, key=key, hint=_cause_of_nesting(node, key))])
 
 
