@@ -195,8 +195,9 @@ def _convert_int(written: Written) -> int | None:
     if isinstance(written, bool):
         return None
     try:
-        is_taken = isinstance(written, int) or (isinstance(written, str) and written.isascii())
-        return int(written) if is_taken else None
+        if isinstance(written, str) and not written.isascii():
+            return None
+        return int(written) if isinstance(written, int | str) else None
     except ValueError:
         return None
 
