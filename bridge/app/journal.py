@@ -15,7 +15,7 @@ from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings
 from bridge.migration.route import Road
 from bridge.ports import Journal
-from translators.dialects.versioned import UnreadableRecord
+from translators.dialects.plain import UnreadableRecord
 
 LOG = logging.getLogger("epochbridge.app")
 PRIVATE = 0o700

@@ -10,8 +10,7 @@ from translators.classic_member import member_records
 from translators.classic_member.member_records import DurableMember, DurableMembers, durable_part
 from translators.classic_member.member_records import resume as resume_member
 from translators.dialects.ids import NOWHERE, ClientIdentity, MemberRef
-from translators.dialects.plain import TEXT, structure
-from translators.dialects.versioned import Row, Table, UnreadableRecord
+from translators.dialects.plain import TEXT, Row, Table, UnreadableRecord, structure
 
 FORGOTTEN = ""
 """The text of a fact that does not hold any more."""

@@ -13,8 +13,7 @@ from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.takeover import Takeovers
 from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
-from translators.classic_member.effects import Ask, Depart, Effect, Reply
-from translators.classic_member.events import Answered, Event, LeaveReceived
+from translators.classic_member.events import Answered, Ask, Depart, Effect, Event, LeaveReceived, Reply
 from translators.classic_member.states import (
     Absent,
     CompletingRebalance,

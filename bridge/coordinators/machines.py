@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bridge.coordinators.deadlines import Deadlines
 from bridge.log_lines import EMBEDDED
-from translators.classic_member.effects import Effect
-from translators.classic_member.events import Event
+from translators.classic_member.events import Effect, Event
 from translators.classic_member.member_records import profile_of
 from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (

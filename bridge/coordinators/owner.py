@@ -30,15 +30,15 @@ from translators.classic_member.events import (
     Replaced,
     SyncReceived,
 )
-from translators.classic_member.identity import (
+from translators.classic_member.member_records import end_session, profile_of
+from translators.classic_member.profile import (
     Known,
     Successor,
+    check_protocols,
     identify_join,
     identify_leaver,
     identify_request,
 )
-from translators.classic_member.member_records import end_session, profile_of
-from translators.classic_member.profile import check_protocols
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from bridge.engine.catalog import take_pattern, take_topics
+from bridge.engine.classic.barriers import take_sync
 from bridge.engine.classic.joining import take_join
 from bridge.engine.classic.seats import take_heartbeat as take_classic_heartbeat
-from bridge.engine.classic.syncing import take_sync
 from bridge.engine.commands import (
     AdoptGroup,
     AlterGroupConfigs,
@@ -37,11 +37,10 @@ from bridge.engine.consumer.retargeting import retarget_groups
 from bridge.engine.convert.adoption import give_up, take_adoption
 from bridge.engine.convert.downgrade import notice_due, take_seats
 from bridge.engine.convert.upgrade import take_order
-from bridge.engine.deletion import take_deletion
-from bridge.engine.expiry import pass_deadlines
-from bridge.engine.leaving import take_leave, take_removal
+from bridge.engine.leaving import pass_deadlines, take_leave, take_removal
 from bridge.engine.model import Ask
 from bridge.engine.outcome import Outcome
+from bridge.engine.queries import take_deletion
 from bridge.engine.recovery import end_sessions, unload_classic_groups
 from bridge.engine.state import Shard
 from bridge.engine.turn import Turn

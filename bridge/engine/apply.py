@@ -3,18 +3,21 @@
 from dataclasses import replace
 from typing import TypeGuard, assert_never, get_args
 
-from bridge.engine.group_configs import read_configs
 from bridge.engine.indexes import (
+    confirm_loads,
     count_down,
     count_up,
+    forget_loads,
     index_current,
     index_subscription,
+    index_topic,
     refresh,
     retarget,
+    seat_loads,
     unindex_current,
     unindex_subscription,
+    unseat_loads,
 )
-from bridge.engine.loads import confirm_loads, forget_loads, index_topic, seat_loads, unseat_loads
 from bridge.engine.model import (
     ClassicMember,
     Current,
@@ -72,6 +75,7 @@ from bridge.engine.records import (
     TopicGone,
     TopicSeen,
 )
+from bridge.engine.settings import read_configs
 from bridge.engine.state import (
     NO_PARTITIONS,
     ClassicGroup,

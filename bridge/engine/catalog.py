@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from bridge.engine.classic.rebalancing import prepare_rebalance
+from bridge.engine.classic.barriers import prepare_rebalance
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
-from bridge.engine.convert.holdings import translatable_offer
+from bridge.engine.convert.readiness import translatable_offer
 from bridge.engine.model import Phase
 from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
 from bridge.engine.state import ClassicGroup, groups_subscribed_to

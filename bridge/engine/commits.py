@@ -1,7 +1,7 @@
 """Which commits and offset fetches a group lets through, and which partitions they hold up."""
 
+from bridge.engine.classic.barriers import hand_out_if_drained
 from bridge.engine.classic.seats import extend_session, judge_identity
-from bridge.engine.classic.syncing import hand_out_if_drained
 from bridge.engine.commands import BeginCommit, EndCommit, Speaks
 from bridge.engine.model import Member, Phase
 from bridge.engine.queries import looks_classic

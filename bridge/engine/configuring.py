@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from bridge.engine.commands import AlterGroupConfigs, Speaks
 from bridge.engine.consumer.reconciliation import session_timeout_ms
 from bridge.engine.consumer.target import choose_assignor
-from bridge.engine.group_configs import GroupConfigs, alter, check, is_elsewhere
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.records import DeadlineSet, GroupConfigured
-from bridge.engine.settings import configured_settings
+from bridge.engine.settings import GroupConfigs, alter, check, configured_settings, is_elsewhere
 from bridge.engine.state import Group, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.configs import GROUP, Alteration, AlteredResource, Operation, Resource

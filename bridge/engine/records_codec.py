@@ -42,13 +42,14 @@ from translators.dialects.plain import (
     TOPIC,
     TOPIC_ID,
     Form,
+    Row,
+    Table,
     members_of,
     optional,
     pair,
     row_of,
     structure,
 )
-from translators.dialects.versioned import Row, Table
 
 
 def _row(tag: str, record: type, **fields: Form) -> Row:

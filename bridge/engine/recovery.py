@@ -4,12 +4,12 @@ durable state, for a journal that has grown too long, and the end of serving cla
 
 from collections.abc import Iterator
 
-from bridge.engine.classic.rebalancing import prepare_rebalance
+from bridge.engine.classic.barriers import prepare_rebalance
 from bridge.engine.classic.seats import extend_session, refuse_join
 from bridge.engine.commands import EndSessions, Speaks
 from bridge.engine.consumer.reconciliation import session_timeout_ms
 from bridge.engine.consumer.retargeting import renew_seats
-from bridge.engine.loads import prepare_loads
+from bridge.engine.indexes import prepare_loads
 from bridge.engine.model import (
     DEPARTED,
     Current,

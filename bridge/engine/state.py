@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, field, fields
 
-from bridge.engine.assignors.incremental import TargetIndex
-from bridge.engine.assignors.interface import Assignor
-from bridge.engine.group_configs import GroupConfigs
+from bridge.engine.assignors.interface import Assignor, TargetIndex
 from bridge.engine.model import (
     Ask,
     ClassicMember,
@@ -20,7 +18,7 @@ from bridge.engine.model import (
     ResolvedPattern,
     Subscription,
 )
-from bridge.engine.settings import EngineSettings, configured_settings
+from bridge.engine.settings import EngineSettings, GroupConfigs, configured_settings
 from translators.dialects.ids import GroupId, InstanceId, MemberId, ReplyTo, Topic, TopicId, TopicIdPartition, TopicName
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bridge.engine.apply import apply
-from bridge.engine.assignors.incremental import IncrementalAssignor
+from bridge.engine.assignors.interface import IncrementalAssignor
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import Speaks
 from bridge.engine.consumer.retargeting import retarget_groups
 from bridge.engine.consumer.target import compute_target, make_spec
-from bridge.engine.loads import index_loads
+from bridge.engine.indexes import index_loads
 from bridge.engine.model import Current, Subscription
 from bridge.engine.records import (
     CurrentAssigned,

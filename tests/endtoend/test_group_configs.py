@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
-from bridge.engine.group_configs import GROUP_KEYS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT
+from bridge.engine.settings import GROUP_KEYS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader, request_frame
 from bridge.wire.packing import INT32, nullable_string

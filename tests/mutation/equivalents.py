@@ -25,7 +25,7 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "cost <= _UNREACHED",
     ): "nodes that nobody has reached come last in the queue, and reach nobody from there",
     (
-        "bridge/engine/classic/syncing.py",
+        "bridge/engine/classic/barriers.py",
         "judge_sync",
         "boolean: group is None or group.phase is Phase.EMPTY",
         "group is None",
@@ -79,13 +79,13 @@ EQUIVALENT: Mapping[tuple[str, str, str, str], str] = {
         "[(cost, node) for node, cost in enumerate(self._costs)]",
     ): "what nothing reaches costs more than any chain could gain, and so does whatever is reached from there",
     (
-        "bridge/engine/convert/holdings.py",
+        "bridge/engine/convert/readiness.py",
         "_read",
         "boolean: group.phase is Phase.COMPLETING_REBALANCE or waits",
         "waits",
     ): "while a group completes its rebalance everybody has yet to sync or waits for the answer, which is `waits`",
     (
-        "bridge/engine/convert/holdings.py",
+        "bridge/engine/convert/readiness.py",
         "_read",
         "boolean: group.phase is not Phase.COMPLETING_REBALANCE and group.roster.generation == group.synced.generation",
         "group.roster.generation == group.synced.generation",

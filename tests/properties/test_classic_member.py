@@ -34,16 +34,19 @@ from tests.support.classic_members import (
     synced,
 )
 from translators.classic_member.commits import admit_commit
-from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import (
     Answered,
+    Ask,
     ConnectionLost,
     DeadlinePassed,
+    Depart,
+    Effect,
     Event,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
     Replaced,
+    Reply,
     SyncReceived,
 )
 from translators.classic_member.stable import beat_calmly

@@ -9,8 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, TargetIndex
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, IncrementalAssignor, IndexSource, TargetIndex
 from bridge.engine.assignors.load_index import LoadIndex
 from bridge.engine.assignors.range import Range
 from bridge.engine.assignors.uniform import Uniform, UniformIndex
@@ -27,15 +26,14 @@ from bridge.engine.commands import (
     ResolveRegularExpression,
     Speaks,
 )
-from bridge.engine.consumer.calm import take_calm_heartbeat
+from bridge.engine.consumer.heartbeats import take_calm_heartbeat
 from bridge.engine.consumer.target import make_spec
-from bridge.engine.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT
-from bridge.engine.loads import index_loads
+from bridge.engine.indexes import index_loads
 from bridge.engine.model import MemberState
 from bridge.engine.outcome import MemberAnswer, Message, Outcome
 from bridge.engine.queries import has_news, next_deadline
 from bridge.engine.records import GroupDeleted, MemberSubscribed, TargetEpochReached
-from bridge.engine.settings import EngineSettings
+from bridge.engine.settings import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT, EngineSettings
 from bridge.engine.state import Group, settings_of, topic_ids_of, topic_names_of
 from tests.support.assignments import find_misplaced, find_uneven
 from tests.support.derived_indexes import find_stale

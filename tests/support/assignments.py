@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from bridge.engine.assignors.chains import Flow
-from bridge.engine.assignors.incremental import IndexSource
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, IndexSource, LoadOrder, MemberSubscription
 from bridge.engine.assignors.load_index import LoadIndex, Standing
-from bridge.engine.assignors.seats import LoadOrder
 from bridge.engine.assignors.subscriber_sets import form_subscriber_sets, link_components, seat, settle_claims
 from bridge.engine.assignors.uniform import UniformIndex
 from translators.dialects.ids import InstanceId, MemberId, TopicId, TopicIdPartition

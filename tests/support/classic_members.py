@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from translators.classic_member.effects import Ask, Reply
-from translators.classic_member.events import Answered, HeartbeatReceived, JoinReceived, SyncReceived
+from translators.classic_member.events import Answered, Ask, HeartbeatReceived, JoinReceived, Reply, SyncReceived
 from translators.classic_member.joining import hold_ms
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import (

@@ -8,13 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.support.classic_members import FRESH, GROUP, LIMITS, NOW, join_request
-from translators.classic_member.effects import Ask, Depart, Effect, Reply
 from translators.classic_member.events import (
     Answered,
+    Ask,
     DeadlinePassed,
+    Depart,
+    Effect,
     Event,
     HeartbeatReceived,
     JoinReceived,
+    Reply,
     SyncReceived,
 )
 from translators.classic_member.states import Absent, State

@@ -17,13 +17,12 @@ from bridge.engine.consumer.reconciliation import Surroundings
 from bridge.engine.model import Current, DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.state import Deadlines, Shard
-from translators.classic_member import absent, calling, completing, joining, preparing, stable
+from translators.classic_member import calling, completing, joining, preparing, stable
 from translators.classic_member.profile import Profile, read_profile
 from translators.classic_member.states import CallDue, NotCalled, Stable, State
 from translators.classic_member.step import next_deadline
 from translators.classic_member.tenure import Partitions, Tenure, Vacant, amend, hand_over
-from translators.dialects.claims import NO_CLAIM
-from translators.dialects.classic import JoinGroup
+from translators.dialects.classic import NO_CLAIM, JoinGroup
 from translators.dialects.coordinator import Answer
 from translators.dialects.errors import ErrorCode, Refusal
 
@@ -96,7 +95,7 @@ def readmit_the_forgotten(patch: Patch) -> None:
         profile = read_profile(request, former_name)
         return profile if isinstance(profile, Refusal) else replace(profile, owned=None)
 
-    patch.setattr(absent, "read_profile", read)
+    patch.setattr(joining, "read_profile", read)
     patch.setattr(joining, "read_claim", lambda _: NO_CLAIM)
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from bridge.engine.group_configs import GroupConfigs
 from bridge.engine.model import Ask, DeadlineKey, InitialDelay, KeptSeat, Member, ResolvedPattern
+from bridge.engine.settings import GroupConfigs
 from bridge.engine.state import ClassicGroup, Flight, Group, Partitions, Roster, Shard
 from translators.dialects.ids import GroupId, MemberId, Topic, TopicId, TopicIdPartition
 

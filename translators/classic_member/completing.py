@@ -5,12 +5,12 @@ from typing import assert_never
 
 from translators.classic_member.calling import first_call, review_call
 from translators.classic_member.departing import fence, fencing_code, leave
-from translators.classic_member.effects import Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
+    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -20,14 +20,6 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
-from translators.classic_member.replies import (
-    accept_join,
-    answer_heartbeat,
-    give_assignment,
-    judge_sync,
-    refuse,
-    refuse_sync,
-)
 from translators.classic_member.states import (
     CompletingRebalance,
     Overtaken,
@@ -37,7 +29,19 @@ from translators.classic_member.states import (
     Stable,
     State,
 )
-from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
+from translators.classic_member.talking import (
+    accept_join,
+    answer_heartbeat,
+    expect_question,
+    give_assignment,
+    inquire,
+    judge_sync,
+    learn,
+    prompt,
+    refuse,
+    refuse_sync,
+    rest,
+)
 from translators.classic_member.tenure import amend, overtake, usable
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode, Refusal

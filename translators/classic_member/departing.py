@@ -1,13 +1,14 @@
-"""Ways out: a member that leaves, one that its coordinator dropped, and what both answer from then on."""
+"""Ways out: a member that leaves, one that its coordinator dropped or fenced, and what each answers from then on."""
 
 from typing import assert_never
 
-from translators.classic_member.effects import Depart, Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
+    Depart,
+    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -15,7 +16,8 @@ from translators.classic_member.events import (
     SyncReceived,
     WorldEvent,
 )
-from translators.classic_member.replies import refuse
+from translators.classic_member.joining import park, put_question
+from translators.classic_member.profile import read_profile
 from translators.classic_member.states import (
     Absent,
     Asked,
@@ -32,12 +34,15 @@ from translators.classic_member.states import (
     State,
     Talk,
 )
-from translators.classic_member.talking import expect_question, prompt, say_farewell
-from translators.classic_member.tenure import Tenure, Vacant, generation_of
+from translators.classic_member.talking import expect_question, prompt, refuse, say_farewell
+from translators.classic_member.tenure import NO_PARTITIONS, Tenure, Vacant, generation_of
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.reactions import REACTIONS, Fail, Fence, Retry
+
+# ---------------------------------------------------------------------------------------- departing
+# Ways out: a member that leaves, one that its coordinator dropped, and what both answer from then on.
 
 MemberStep = Step[State, Effect]
 
@@ -115,17 +120,17 @@ def world_while_leaving(state: Leaving, event: WorldEvent, now_ms: int) -> Membe
 def _farewell_answered(state: Leaving, event: Answered, now_ms: int) -> MemberStep:
     expect_question(state, state.talk, event)
     if isinstance(state.talk, Overtaken):
-        return Step(_with_talk(state, Asked()), (say_farewell(state.seat, state.reason),))
+        return Step(_with_talk_on_leaving(state, Asked()), (say_farewell(state.seat, state.reason),))
     if isinstance(event.answer, Granted) or not isinstance(REACTIONS[event.answer.code], Retry):
         return _gone(state)
-    return Step(_with_talk(state, Retrying(now_ms + state.seat.limits.retry_ms)))
+    return Step(_with_talk_on_leaving(state, Retrying(now_ms + state.seat.limits.retry_ms)))
 
 
 def _still_leaving(state: Leaving, now_ms: int) -> MemberStep:
     if now_ms >= state.give_up_at_ms:
         return _gone(state)
     if isinstance(state.talk, Retrying) and now_ms >= state.talk.at_ms:
-        return Step(_with_talk(state, Asked()), (say_farewell(state.seat, state.reason),))
+        return Step(_with_talk_on_leaving(state, Asked()), (say_farewell(state.seat, state.reason),))
     return Step(state)
 
 
@@ -133,5 +138,63 @@ def _gone(state: Leaving) -> MemberStep:
     return Step(Absent(state.seat.limits), (Depart(state.reason),))
 
 
-def _with_talk(state: Leaving, talk: Talk) -> Leaving:
+def _with_talk_on_leaving(state: Leaving, talk: Talk) -> Leaving:
     return Leaving(seat=state.seat, reason=state.reason, talk=talk, give_up_at_ms=state.give_up_at_ms)
+
+
+# ------------------------------------------------------------------------------------------- fenced
+# A member whose seat its coordinator gave away: its client must hear so until it joins again.
+
+
+def client_while_fenced(state: Fenced, event: ClientEvent, now_ms: int) -> MemberStep:
+    """React to the client of a fenced member."""
+    match event:
+        case JoinReceived():
+            return _join(state, event, now_ms)
+        case HeartbeatReceived() | SyncReceived():
+            return Step(state, (refuse(event, state.code),))
+        case LeaveReceived():
+            return leave(state.seat, state.talk, DepartReason.LEFT, now_ms)
+        case ConnectionLost():
+            return Step(state)
+        case _:
+            assert_never(event)
+
+
+def world_while_fenced(state: Fenced, event: WorldEvent, now_ms: int) -> MemberStep:
+    """React to the coordinator and the clock while fenced; an answer that still comes belongs to the lost seat."""
+    match event:
+        case Answered():
+            expect_question(state, state.talk, event)
+            return Step(_with_talk_while_fenced(state, Silent()))
+        case Replaced():
+            return leave(state.seat, state.talk, DepartReason.REPLACED, now_ms)
+        case DeadlinePassed() if now_ms >= state.session_deadline_ms:
+            return leave(state.seat, state.talk, DepartReason.FENCED, now_ms)
+        case DeadlinePassed() | CoordinatorCalled() | FencedByCoordinator():
+            return Step(state)
+        case _:
+            assert_never(event)
+
+
+def _join(state: Fenced, event: JoinReceived, now_ms: int) -> MemberStep:
+    profile = read_profile(event.request)
+    if isinstance(profile, Refusal):
+        return Step(state, (refuse(event, profile.code),))
+    if profile.owned:
+        # It has not heard of the fence and goes on processing: without its id it drops everything first.
+        return Step(state, (refuse(event, ErrorCode.UNKNOWN_MEMBER_ID),))
+    if isinstance(state.talk, Asked):
+        return Step(state, (refuse(event, ErrorCode.REBALANCE_IN_PROGRESS),))
+    joining = park(event, Membership(seat=state.seat, profile=profile), state.tenure, NO_PARTITIONS, now_ms)
+    return put_question(joining, Silent())
+
+
+def _with_talk_while_fenced(state: Fenced, talk: Talk) -> Fenced:
+    return Fenced(
+        seat=state.seat,
+        code=state.code,
+        tenure=state.tenure,
+        talk=talk,
+        session_deadline_ms=state.session_deadline_ms,
+    )

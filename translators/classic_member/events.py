@@ -1,16 +1,26 @@
-"""Everything that can happen to one classic member, from its client, from its coordinator and from the clock.
-
-Contract for the adapter
-- It resolves batches and instance ids first (`identity`), so every event concerns exactly this member.
-- Every `Ask` is answered by exactly one `Answered`, a lost one by `Refused(REQUEST_TIMED_OUT)` or alike.
-- `CoordinatorCalled` may come at any time, also twice; so may a `DeadlinePassed` that is early or late.
-"""
+"""Everything that can happen to one classic member, and everything that its machine asks of the world in answer."""
 
 from dataclasses import dataclass
 
 from translators.dialects import classic
-from translators.dialects.coordinator import Answer, CoordinatorCalled, FencedByCoordinator
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, SyncGroupReply
+from translators.dialects.coordinator import (
+    Answer,
+    CoordinatorCalled,
+    DepartReason,
+    Farewell,
+    FencedByCoordinator,
+    Inquiry,
+)
 from translators.dialects.ids import MemberId, RequestRef
+
+# ------------------------------------------------------------------------------------------- events
+# Everything that can happen to one classic member, from its client, from its coordinator and from the clock.
+#
+# Contract for the adapter
+# - It resolves batches and instance ids first (`profile`), so every event concerns exactly this member.
+# - Every `Ask` is answered by exactly one `Answered`, a lost one by `Refused(REQUEST_TIMED_OUT)` or alike.
+# - `CoordinatorCalled` may come at any time, also twice; so may a `DeadlinePassed` that is early or late.
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +88,41 @@ class DeadlinePassed:
 ClientEvent = JoinReceived | SyncReceived | HeartbeatReceived | LeaveReceived | ConnectionLost
 WorldEvent = Answered | CoordinatorCalled | FencedByCoordinator | Replaced | DeadlinePassed
 Event = ClientEvent | WorldEvent
+
+
+# ------------------------------------------------------------------------------------------ effects
+# Everything a member machine asks of the world: answer a request, ask the coordinator, forget the machine.
+#
+# Contract for the adapter
+# - Effects are carried out in order. At most one `Ask` of a machine is outstanding.
+# - `Inquiry` is always complete (subscription and owned partitions), so a coordinator that lost the last answer, or a
+#   broker that lists the assignment only in full answers, tells everything again.
+# - After `Depart` nothing of this machine is left at the coordinator, and it may be dropped; later events need not be
+#   delivered.
+
+MemberReply = JoinGroupReply | SyncGroupReply | HeartbeatReply
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer request `ref`; every request is answered exactly once."""
+
+    ref: RequestRef
+    message: MemberReply
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the coordinator; its answer comes back as `Answered`."""
+
+    inquiry: Inquiry | Farewell
+
+
+@dataclass(frozen=True, slots=True)
+class Depart:
+    """The member is gone and the machine may be dropped."""
+
+    reason: DepartReason
+
+
+Effect = Reply | Ask | Depart

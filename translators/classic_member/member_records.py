@@ -30,11 +30,13 @@ from translators.dialects.plain import (
     PROTOCOL,
     TEXT,
     TEXTS,
+    Row,
+    Table,
+    UnreadableRecord,
     optional,
     row_of,
     structure,
 )
-from translators.dialects.versioned import Row, Table, UnreadableRecord
 
 
 @dataclass(frozen=True, slots=True)

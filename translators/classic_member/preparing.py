@@ -4,12 +4,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from translators.classic_member.departing import fence, leave
-from translators.classic_member.effects import Depart, Effect
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
+    Depart,
+    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -19,7 +20,6 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.joining import parked, put_question, still_using
 from translators.classic_member.profile import read_profile
-from translators.classic_member.replies import accept_join, refuse, refuse_join
 from translators.classic_member.states import (
     Absent,
     Called,
@@ -33,7 +33,7 @@ from translators.classic_member.states import (
     Stable,
     State,
 )
-from translators.classic_member.talking import expect_question, learn, rest
+from translators.classic_member.talking import accept_join, expect_question, learn, refuse, refuse_join, rest
 from translators.classic_member.tenure import Tenure, Vacant, generation_of, hand_over, prune
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted, Refused
 from translators.dialects.errors import ErrorCode, Refusal

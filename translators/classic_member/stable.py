@@ -5,29 +5,22 @@ from typing import assert_never
 
 from translators.classic_member.calling import expire_call, review_call
 from translators.classic_member.departing import fence, fencing_code, leave
-from translators.classic_member.effects import Effect, Reply
 from translators.classic_member.events import (
     Answered,
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
+    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
     Replaced,
+    Reply,
     SyncReceived,
     WorldEvent,
 )
 from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
-from translators.classic_member.replies import (
-    HEARTBEAT_REPLIES,
-    answer_heartbeat,
-    give_assignment,
-    judge_sync,
-    refuse,
-    refuse_sync,
-)
 from translators.classic_member.states import (
     Call,
     CallDue,
@@ -43,7 +36,19 @@ from translators.classic_member.states import (
     State,
     Talk,
 )
-from translators.classic_member.talking import expect_question, inquire, learn, prompt, rest
+from translators.classic_member.talking import (
+    HEARTBEAT_REPLIES,
+    answer_heartbeat,
+    expect_question,
+    give_assignment,
+    inquire,
+    judge_sync,
+    learn,
+    prompt,
+    refuse,
+    refuse_sync,
+    rest,
+)
 from translators.classic_member.tenure import usable
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
 from translators.dialects.errors import ErrorCode, Refusal

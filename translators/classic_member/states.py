@@ -15,7 +15,7 @@ from translators.classic_member.events import (
 )
 from translators.classic_member.profile import Profile
 from translators.classic_member.tenure import NO_PARTITIONS, Partitions, Tenure, Vacant
-from translators.dialects.claims import NO_CLAIM, Claim
+from translators.dialects.classic import NO_CLAIM, Claim
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef

@@ -2,17 +2,21 @@
 
 from typing import assert_never
 
-from translators.classic_member.absent import client_while_absent
 from translators.classic_member.completing import (
     client_while_completing,
     completing_deadline,
     world_while_completing,
 )
-from translators.classic_member.departing import client_while_leaving, world_while_leaving
-from translators.classic_member.effects import Effect
+from translators.classic_member.departing import (
+    client_while_fenced,
+    client_while_leaving,
+    world_while_fenced,
+    world_while_leaving,
+)
 from translators.classic_member.events import (
     ClientEvent,
     ConnectionLost,
+    Effect,
     Event,
     HeartbeatReceived,
     JoinReceived,
@@ -20,7 +24,7 @@ from translators.classic_member.events import (
     SyncReceived,
     WorldEvent,
 )
-from translators.classic_member.fenced import client_while_fenced, world_while_fenced
+from translators.classic_member.joining import client_while_absent
 from translators.classic_member.preparing import client_while_preparing, preparing_deadline, world_while_preparing
 from translators.classic_member.stable import client_while_stable, stable_deadline, world_while_stable
 from translators.classic_member.states import (

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from bridge.engine.commands import AlterGroupConfigs
 from bridge.engine.configuring import NOTHING, judge_alteration
-from bridge.engine.group_configs import GROUP_KEYS, GroupKey, base_text, is_elsewhere
-from bridge.engine.settings import EngineSettings, configured_settings
+from bridge.engine.settings import GROUP_KEYS, EngineSettings, GroupKey, base_text, configured_settings, is_elsewhere
 from bridge.engine.state import Shard
 from bridge.session.contracts import BrokerAccess
 from translators.dialects.configs import (

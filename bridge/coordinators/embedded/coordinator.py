@@ -24,7 +24,7 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.commits import check_fetch
-from bridge.engine.consumer.calm import take_calm_heartbeat
+from bridge.engine.consumer.heartbeats import take_calm_heartbeat
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
     Converted,

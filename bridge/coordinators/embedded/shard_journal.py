@@ -10,11 +10,10 @@ from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks
 from bridge.engine.convert.upgrade import to_ids
-from bridge.engine.group_configs import unknown_in
 from bridge.engine.records import CommitBegun, Record
 from bridge.engine.recovery import condense as condense_shard
 from bridge.engine.recovery import resume
-from bridge.engine.settings import EngineSettings
+from bridge.engine.settings import EngineSettings, unknown_in
 from bridge.engine.state import NO_PARTITIONS, ClassicGroup, Flight, Partitions, Shard, empty
 from bridge.log_lines import of_embedded
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment

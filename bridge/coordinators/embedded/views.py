@@ -26,9 +26,8 @@ from bridge.coordinators.offset_requests import (
     to_memberless_fetch,
 )
 from bridge.engine.commands import GroupType
-from bridge.engine.deletion import judge_deletion
 from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
-from bridge.engine.queries import group_type, judge_offset_deletion, subscribed_topics
+from bridge.engine.queries import group_type, judge_deletion, judge_offset_deletion, subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import BrokerAccess
 from bridge.wire.apis import ApiKey

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
+from bridge.engine.assignors.interface import LoadOrder, Seat
 from bridge.engine.assignors.load_index import IndexedSubscribers, Kind, Region, Standing
-from bridge.engine.assignors.seats import LoadOrder, Seat
 from translators.dialects.ids import MemberId
 
 

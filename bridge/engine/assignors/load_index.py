@@ -3,9 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bridge.engine.assignors.incremental import NOTHING, IndexSource, Partitions
-from bridge.engine.assignors.interface import Assignment
-from bridge.engine.assignors.seats import LoadOrder, Seat
+from bridge.engine.assignors.interface import NOTHING, Assignment, IndexSource, LoadOrder, Partitions, Seat
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

@@ -5,9 +5,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
-from bridge.engine.assignors.incremental import IncrementalAssignor, IndexSource, Partitions, TargetIndex
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec
-from bridge.engine.assignors.seats import Seat
+from bridge.engine.assignors.interface import (
+    Assignment,
+    AssignmentSpec,
+    IncrementalAssignor,
+    IndexSource,
+    Partitions,
+    Seat,
+    TargetIndex,
+)
 from bridge.engine.assignors.subscriber_sets import NOTHING, SubscriberSet, form_subscriber_sets, seated
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription
-from bridge.engine.assignors.seats import Seat, seat_of
+from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription, Seat, seat_of
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 

@@ -4,8 +4,9 @@ seat of the static member that it replaces (KIP-345, KIP-814).
 
 from dataclasses import replace
 
-from bridge.engine.classic.rebalancing import (
+from bridge.engine.classic.barriers import (
     choose_protocol,
+    hold_hand_out,
     list_members,
     rebalance_or_complete,
     supports,
@@ -22,7 +23,6 @@ from bridge.engine.classic.seats import (
     to_member,
     welcome,
 )
-from bridge.engine.classic.syncing import hold_hand_out
 from bridge.engine.commands import ClassicJoin
 from bridge.engine.model import Phase
 from bridge.engine.outcome import RemovalCause

@@ -5,10 +5,10 @@ becomes of those who asked when the assignor fails.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from bridge.engine.assignors.seats import seat_of
+from bridge.engine.assignors.interface import seat_of
 from bridge.engine.consumer.reconciliation import refused
 from bridge.engine.consumer.target import FailedTarget, compute_target, target_allowed_at
-from bridge.engine.loads import remember_target
+from bridge.engine.indexes import remember_target
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, KeptSeat, Member, Subscription
 from bridge.engine.outcome import AssignorFailed, TargetChanged
 from bridge.engine.records import (

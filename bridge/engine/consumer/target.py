@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from bridge.engine.assignors.incremental import IncrementalAssignor
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec, Assignor, MemberSubscription
+from bridge.engine.assignors.interface import (
+    Assignment,
+    AssignmentSpec,
+    Assignor,
+    IncrementalAssignor,
+    MemberSubscription,
+)
 from bridge.engine.commands import Speaks
-from bridge.engine.loads import index_loads
+from bridge.engine.indexes import index_loads
 from bridge.engine.model import AssignedEpochs
 from bridge.engine.records import Record, TargetAssigned, TargetComputed, TargetEpochReached
 from bridge.engine.settings import configured_settings

@@ -4,10 +4,9 @@ from bridge.engine.commands import AdoptGroup, GiveUpGroup, GroupType
 from bridge.engine.convert.downgrade import seated_member
 from bridge.engine.convert.readiness import too_large
 from bridge.engine.convert.upgrade import Plan, plan_upgrade, upgrade
-from bridge.engine.deletion import judge_deletion
 from bridge.engine.model import ShownGeneration
 from bridge.engine.outcome import ConversionCause, Converted, GroupGivenUp, NotConverted, Unready
-from bridge.engine.queries import group_type
+from bridge.engine.queries import group_type, judge_deletion
 from bridge.engine.records import (
     ClassicGenerationsAliased,
     ClassicGroupCreated,

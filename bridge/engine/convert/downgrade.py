@@ -1,6 +1,6 @@
 """A consumer group of classic members turns classic: what each client was shown stays true until it rebalances."""
 
-from bridge.engine.classic.rebalancing import choose_protocol, prepare_rebalance
+from bridge.engine.classic.barriers import choose_protocol, prepare_rebalance
 from bridge.engine.commands import BecomeClassic, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
 from bridge.engine.convert.upgrade import to_ids

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from bridge.engine.commands import ConvertGroup, GroupType, Speaks
-from bridge.engine.convert.holdings import Holding, Named, read_holdings
-from bridge.engine.convert.readiness import find_departure_fault, read_upgrade
+from bridge.engine.convert.readiness import Holding, Named, find_departure_fault, read_holdings, read_upgrade
 from bridge.engine.model import FIRST_GROUP_EPOCH, Current, MemberState, Phase, Subscription
 from bridge.engine.outcome import ConversionCause, Converted, DowngradeDue, GroupUpgraded, NotConverted, TranslatedSeat
 from bridge.engine.records import (

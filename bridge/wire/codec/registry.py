@@ -30,10 +30,6 @@ from translators.dialects.messages import GroupReply, GroupRequest
 
 # ----------------------------------------------------------------------------------------- messages
 # Any message of a known api by api, version and direction: bytes to fields and back, each compiled once.
-#
-# This is also the generic door for rewriting: `read_reply_fields` and `reply_frame` serve Metadata, FindCoordinator,
-# DescribeCluster and ApiVersions as well as the group apis. A record that was read may be changed and written again;
-# unknown tagged fields are lost on that way, so what needs no change should go on as the bytes it came in.
 
 READABLE: VersionTable = {api_key: readable(api_key) for api_key in MESSAGE_KEYS}
 """The apis and versions that can be read and written."""
@@ -162,10 +158,6 @@ def _refuse_unknown(api_key: int, version: int) -> None:
 
 # ----------------------------------------------------------------------------------------- registry
 # The one door to the codecs: frames of the group APIs to dialect values and back, by api key and version.
-#
-# The door for messages whose fields are only touched up (Metadata, FindCoordinator, DescribeCluster, ApiVersions) is
-# `messages`: `read_reply_fields` gives correlation id and fields, `reply_frame` writes them again; the same pair
-# exists for requests. Errors of bad input are MalformedFrame throughout, with offsets from the start of the frame.
 
 Request = GroupRequest
 Reply = GroupReply

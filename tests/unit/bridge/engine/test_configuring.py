@@ -6,12 +6,12 @@ import pytest
 
 from bridge.engine.apply import apply
 from bridge.engine.commands import AlterGroupConfigs
-from bridge.engine.consumer.calm import take_calm_heartbeat
-from bridge.engine.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT, read_configs
+from bridge.engine.consumer.heartbeats import take_calm_heartbeat
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.outcome import MemberAnswer
 from bridge.engine.records import GroupConfigured
 from bridge.engine.recovery import condense
+from bridge.engine.settings import ASSIGNORS, HEARTBEAT_INTERVAL, PREFIX, SESSION_TIMEOUT, read_configs
 from bridge.engine.state import settings_of
 from tests.support.engine_bench import GROUP, IDENTITY, SETTINGS, Bench, beat_request, calm_reply
 from tests.support.snapshots import durable, snapshot

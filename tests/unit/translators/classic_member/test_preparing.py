@@ -38,8 +38,7 @@ from tests.support.classic_members import (
     synced,
     tenure,
 )
-from translators.classic_member.effects import Depart
-from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced
+from translators.classic_member.events import ConnectionLost, DeadlinePassed, Depart, LeaveReceived, Replaced
 from translators.classic_member.preparing import client_while_preparing, preparing_deadline, world_while_preparing
 from translators.classic_member.states import (
     Absent,

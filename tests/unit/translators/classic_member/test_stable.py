@@ -55,7 +55,7 @@ from translators.classic_member.states import (
     Silent,
 )
 from translators.classic_member.tenure import Tenure
-from translators.dialects.claims import Claim
+from translators.dialects.classic import Claim
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step

@@ -32,11 +32,13 @@ from tests.support.classic_members import (
     sync_reply,
     synced,
 )
-from translators.classic_member.effects import Ask, Depart, Effect
 from translators.classic_member.events import (
     Answered,
+    Ask,
     ConnectionLost,
     DeadlinePassed,
+    Depart,
+    Effect,
     Event,
     HeartbeatReceived,
     JoinReceived,

@@ -16,7 +16,7 @@ from translators.classic_member.member_records import DurableMember, MemberKey, 
 from translators.classic_member.states import Stable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, Topic, TopicId
-from translators.dialects.versioned import UnreadableRecord
+from translators.dialects.plain import UnreadableRecord
 
 
 def journalled(journal: list[bytes]) -> OwnedGroup:

@@ -18,7 +18,7 @@ from bridge.coordinators.embedded.shard_journal import blank_journal
 from tests.support.embedded_world import embedded_world
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import OwnedGroup
-from translators.dialects.versioned import UnreadableRecord
+from translators.dialects.plain import UnreadableRecord
 
 
 def told(entries: list[bytes]) -> dict[str, str]:

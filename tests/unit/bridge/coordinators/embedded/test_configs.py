@@ -8,7 +8,7 @@ import pytest
 from trio.testing import MockClock
 
 from bridge.coordinators.embedded.configs import A_SETTING, ALL_BROKERS
-from bridge.engine.group_configs import GROUP_KEYS, PREFIX, SESSION_TIMEOUT
+from bridge.engine.settings import GROUP_KEYS, PREFIX, SESSION_TIMEOUT
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import World, embedded_world
 from tests.support.owned_group import GROUP as ORDERS

@@ -6,9 +6,8 @@ import pytest
 
 from bridge.coordinators.embedded.shard_journal import ENGINE, blank_journal, hold_commits
 from bridge.engine import records_codec
-from bridge.engine.group_configs import HEARTBEAT_INTERVAL, POLICY, PREFIX
 from bridge.engine.records import GroupConfigured
-from bridge.engine.settings import EngineSettings
+from bridge.engine.settings import HEARTBEAT_INTERVAL, POLICY, PREFIX, EngineSettings
 from bridge.engine.state import settings_of
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup

@@ -17,7 +17,7 @@ from translators.classic_member.member_records import (
     encode,
 )
 from translators.classic_member.states import Limits, Silent
-from translators.dialects.versioned import UnreadableRecord
+from translators.dialects.plain import UnreadableRecord
 
 KEY = (GROUP, MEMBER)
 FIRST = DurableMember(membership(parts(A)), tenure(A))

@@ -1,7 +1,7 @@
 """A mixed region while it is being rearranged: who stands for whom, and what a unit costs."""
 
 from bridge.engine.assignors.chain_search import Draft, Touched
-from bridge.engine.assignors.seats import seat_of
+from bridge.engine.assignors.interface import seat_of
 from tests.support.assignments import index_of, parts, spec
 from translators.dialects.ids import MemberId
 

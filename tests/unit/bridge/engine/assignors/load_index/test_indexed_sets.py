@@ -1,7 +1,7 @@
 """Who wants the same, and what links whom."""
 
+from bridge.engine.assignors.interface import seat_of
 from bridge.engine.assignors.load_index import IndexedSubscribers, Kind, form_indexed_sets, link_regions, sort_topics
-from bridge.engine.assignors.seats import seat_of
 from tests.support.assignments import source_of, spec, topic
 from translators.dialects.ids import MemberId
 

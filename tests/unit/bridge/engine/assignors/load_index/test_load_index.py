@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from bridge.engine.assignors.incremental import NOTHING
+from bridge.engine.assignors.interface import NOTHING, LoadOrder, Seat, seat_of
 from bridge.engine.assignors.load_index import EMPTY_SETS_MAX, LoadIndex
-from bridge.engine.assignors.seats import LoadOrder, Seat, seat_of
 from tests.support.assignments import find_misplaced, index_of, parts, spec, topic
 from translators.dialects.ids import InstanceId, MemberId
 

@@ -1,9 +1,7 @@
 """Which seats another cut concerns."""
 
-from bridge.engine.assignors.incremental import NOTHING, IndexSource
-from bridge.engine.assignors.interface import AssignmentSpec
+from bridge.engine.assignors.interface import NOTHING, AssignmentSpec, IndexSource, seat_of
 from bridge.engine.assignors.range import Range, SeatIndex, cut_range
-from bridge.engine.assignors.seats import seat_of
 from tests.support.assignments import parts, shares, source_of, spec, topic
 from translators.dialects.ids import MemberId
 

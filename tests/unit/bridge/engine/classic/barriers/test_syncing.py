@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from bridge.engine.classic.barriers import is_draining
 from bridge.engine.classic.seats import refuse_join
-from bridge.engine.classic.syncing import is_draining
 from bridge.engine.model import Phase
 from bridge.engine.outcome import RebalanceCompleted
 from tests.support.classic_bench import (

@@ -7,7 +7,7 @@ import pytest
 from bridge.engine.assignors.range import SeatIndex
 from bridge.engine.assignors.uniform import Uniform
 from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
-from bridge.engine.loads import index_loads, prepare_loads, remember_target
+from bridge.engine.indexes import index_loads, prepare_loads, remember_target
 from bridge.engine.recovery import resume
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request, parts, topic, topic_id

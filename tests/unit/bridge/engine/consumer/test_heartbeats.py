@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.commands import ResolveRegularExpression, Speaks
-from bridge.engine.consumer.calm import take_calm_heartbeat
+from bridge.engine.consumer.heartbeats import take_calm_heartbeat
 from bridge.engine.model import DeadlineKey, DeadlineKind
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import GROUP, IDENTITY, SETTINGS, Bench, beat_request, join_request

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.classic.rebalancing import choose_leader, choose_protocol, supports
+from bridge.engine.classic.barriers import choose_leader, choose_protocol, supports
 from tests.support.classic_bench import REBALANCE_MS, ClassicBench, join_of, offer
 from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import MemberId
