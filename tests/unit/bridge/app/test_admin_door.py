@@ -87,7 +87,7 @@ def ask_on_a_socket(port: int, context: ssl.SSLContext) -> None:
 async def test_roles_come_of_certificates_and_tokens(tmp_path: Path) -> None:
     """Who shows nothing, or is in no line, needs a token; probes need neither."""
     authority, commands = Authority(tmp_path), ObedientCommands()
-    roles = "CN=ops,* order\nCN=watch* read\n"
+    roles = "CN=ops,* order\nCN=watch*,* read\n"
     told: dict[tuple[str, str], tuple[int, str]] = {}
     async with served(door_of(settings(authority, roles=roles)), commands) as port:
         for name in ("ops", "watcher", "stranger", ""):
