@@ -340,7 +340,8 @@ def _find_dropped(context: Context) -> Finding | None:
     taken = [
         name for event in context.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
     ]
-    owners = {member_of(had[name]): had[name] for name in taken if name in had}
+    # Who was given something without a name was so by an answer that no client can use.
+    owners = {member_id: had[name] for name in taken if name in had and (member_id := member_of(had[name]))}
     lost = {member_id: left.get(member_id, event) for member_id, event in owners.items() if member_id not in alive}
     if not lost:
         return _find_late(context, tuple(left.values()))

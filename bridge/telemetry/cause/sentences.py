@@ -39,6 +39,10 @@ def shorten(member_id: str) -> str:
     return short if len(short) <= SHORT_CHARS else f"{short[: SHORT_CHARS - 9]}…{short[-8:]}"
 
 
+NAMELESS = "a member without a name"
+"""Of whom only an answer tells that a broker spoilt."""
+
+
 def is_named_after(member_id: str, client_id: str) -> bool:
     """Whether a classic coordinator made the id of the client's: client id, dash, UUID; random ones may look alike."""
     return not client_id or member_id == client_id or member_id.startswith(f"{client_id}-")
@@ -46,6 +50,8 @@ def is_named_after(member_id: str, client_id: str) -> bool:
 
 def call(member_id: str, introduced: Introduced) -> str:
     """A member in few words: its id, and its client's where that says more."""
+    if not member_id:
+        return NAMELESS
     inputs = introduced(member_id)
     if inputs is None or is_named_after(member_id, inputs.client_id):
         return shorten(member_id)
@@ -54,6 +60,8 @@ def call(member_id: str, introduced: Introduced) -> str:
 
 def introduce(member_id: str, introduced: Introduced) -> str:
     """A member with its client id, unless its own id holds that, its library and host, as far as they are known."""
+    if not member_id:
+        return NAMELESS
     inputs = introduced(member_id)
     if inputs is None:
         return f"member {shorten(member_id)}"
@@ -72,8 +80,13 @@ def enumerate_words(words: Sequence[str]) -> str:
 
 
 def introduce_all(member_ids: Sequence[str], introduced: Introduced) -> str:
-    """Members as an enumeration."""
-    return enumerate_words([introduce(member_id, introduced) for member_id in member_ids])
+    """Members as an enumeration; a broker's answer may name nobody."""
+    return enumerate_words([introduce(member_id, introduced) for member_id in member_ids]) or NAMELESS
+
+
+def first_introduced(finding: Finding, introduced: Introduced) -> MemberInputs | None:
+    """What the first of the members behind a cause said of itself, if there is one and it is known."""
+    return next((introduced(member_id) for member_id in members_behind(finding)), None)
 
 
 def tell_duration(duration_us: int) -> str:
@@ -141,7 +154,7 @@ def _expired(finding: Finding, introduced: Introduced) -> str:
     departures = {fact.departure for fact in facts}
     if departures == {Departure.CONNECTION_LOST}:
         return f"rebalanced because {who} lost its connection"
-    inputs = introduced(members_behind(finding)[0])
+    inputs = first_introduced(finding, introduced)
     timeout = tell_timeout(-1 if inputs is None else inputs.session_timeout_ms)
     if departures == {Departure.STATIC_LEFT}:
         return f"rebalanced because {who} went away and did not come back within {timeout}"
@@ -164,7 +177,7 @@ def _timed_out(finding: Finding, introduced: Introduced) -> str:
 
 def _not_polled(finding: Finding, introduced: Introduced) -> str:
     who = introduce_all(members_behind(finding), introduced)
-    inputs = introduced(members_behind(finding)[0])
+    inputs = first_introduced(finding, introduced)
     interval_ms = -1 if inputs is None else inputs.rebalance_timeout_ms
     interval = tell_duration(interval_ms * 1_000) if interval_ms > 0 else "its max.poll.interval.ms"
     return f"rebalanced because {who} left: its application had not polled for {interval}"
