@@ -263,15 +263,18 @@ class ClientRights:
 
     def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Asking":
         """Ask what a holder may, and keep it, unless all was forgotten meanwhile."""
-        asking = _Asking(trio.Event(), now_ms() + self._session.limits.upstream_wait_max_ms)
+        asked_ms, limits = now_ms(), self._session.limits
+        asking = _Asking(trio.Event(), asked_ms + limits.upstream_wait_max_ms)
         self._asking = self._asking or {}
         self._asking[holder.group_id] = asking
 
         def end(found: Finding) -> None:
             if self._asking is not None and self._asking.get(holder.group_id) is asking:
                 del self._asking[holder.group_id]
-                if self._principal() == holder.principal:
-                    # Else it was said of somebody else: the bridge has logged in anew for this client meanwhile.
+                is_old = found.reads and now_ms() - asked_ms >= limits.grant_ms
+                # Who reads no answers holds up its broker's: nobody knows when that was said. And it was said of
+                # somebody else where the bridge has logged in anew for this client meanwhile.
+                if not is_old and self._principal() == holder.principal:
                     self._keep(holder, names, found)
             take(found)
             asking.heard.set()

@@ -11,6 +11,7 @@ import trio
 from bridge.net import client_rights
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import OWN_WORD_MS
+from bridge.net.clock import now_ms
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply
@@ -50,6 +51,8 @@ class NamingBroker(ScriptedBroker):
     own_words: int = 0
     """How often the bridge asked on clients' connections whether they are in."""
     wants_prefix: bool = False
+    held: trio.Event | None = None
+    """When set, what is said of rights from then on is on its way until then, on its connection."""
     news: trio.Event = field(default_factory=trio.Event)
 
     async def has_heard(self, own_words: int) -> None:
@@ -91,6 +94,8 @@ class NamingBroker(ScriptedBroker):
             self.questions.append((known.name, known.host))
             operations = 1 << Operation.READ if (known.name, known.host) in self.readers else 0
             group = DescribedGroup(error=ErrorCode.NONE, group_id=OURS, authorized_operations=operations)
+            if self.held is not None:
+                await self.held.wait()
             await stream.send_all(encode_reply(key, version, 0, DescribeGroupsReply(groups=(group,))))
         else:
             self.own_words += key == ApiKey.METADATA and bool(known.name)
@@ -177,6 +182,25 @@ async def test_one_answer_serves_all_of_one_identity() -> None:
                 await hear_no(front, client)
         broker.readers.add(("alice", ""))
         assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
+
+
+async def test_answer_that_was_long_on_its_way_gives_nobody_what_was_lost_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that reads no answers holds up its broker's: with many such connections rights would last as long."""
+    broker, ahead_ms = NamingBroker(readers={("alice", "")}), 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    async with world(broker) as front:
+        slow, other = await come(front, "alice"), await come(front, "alice")
+        held = broker.held = trio.Event()
+        await slow.send(beat(5))
+        await settle()
+        assert broker.questions == [("alice", "")]
+        broker.held, ahead_ms = None, KEEP_MS
+        broker.readers.clear()
+        held.set()
+        await settle()
+        assert await heard(front, other) is ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 async def test_bootstrap_listener_leads_to_any_broker_and_shares_nothing() -> None:
