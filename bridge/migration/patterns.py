@@ -66,15 +66,19 @@ def _parts_of(subject: str) -> list[str]:
     return re.findall(r"(?:^|,)((?:[^,\\]|\\.|\\$)*)", subject, re.DOTALL)
 
 
+def _expression_of(part: str) -> str:
+    """A part with its stars; one behind a backslash is itself, which subjects have without."""
+    tokens = re.findall(r"\\.|[^\\]|\\$", part, re.DOTALL)
+    return "".join(_OF_ONE_VALUE if one == "*" else re.escape("*" if one == "\\*" else one) for one in tokens)
+
+
 def make_subject_matcher(pattern: str) -> Matches:
     """What says whether a line means a certificate's subject, as RFC 2253 writes that.
 
     Only `*` stands for something else, and in a value for nothing beyond it: `CN=*,O=ops` is not `CN=x,O=others,O=ops`.
-    In the place of a part (`CN=x,*`) it stands for any parts, and by itself for everybody.
+    In the place of a part (`CN=x,*`) it stands for any parts, by itself for everybody; behind a backslash it is a star.
     """
-    parts = (
-        _OF_PARTS if part == "*" else _OF_ONE_VALUE.join(map(re.escape, part.split("*"))) for part in _parts_of(pattern)
-    )
+    parts = (_OF_PARTS if part == "*" else _expression_of(part) for part in _parts_of(pattern))
     compiled = re.compile(",".join(parts), re.DOTALL)
     return lambda subject: compiled.fullmatch(subject) is not None
 
