@@ -121,7 +121,7 @@ class ClientRights:
         """
         self._login: ProvenLogin | None = None
         """Where the client logs in by itself, whom the broker takes it for."""
-        self._word_due_ms = 0
+        self._word_due_ms = self._next_word_ms(now_ms())
 
     def follow_login(self, head: Head) -> None:
         """A request of SASL is on its way to the broker."""
@@ -137,8 +137,12 @@ class ClientRights:
 
     def keep_up(self, now: int) -> None:
         """Have the broker say now and then that it still takes the client for somebody, where others' answers count."""
-        if self._login is not None and self._login.identity is not None and now >= self._word_due_ms:
-            self._word_due_ms = self._next_word_ms(now)
+        if now < self._word_due_ms:
+            return
+        self._word_due_ms = self._next_word_ms(now)
+        shares = not self._cluster.is_open and self._principal() != self._session.connection
+        # Where the bridge has to log in anew for a client, the next question does that.
+        if shares and now < self._cluster.login_ends_ms:
             self.proof.renew(lambda: None)
 
     def _next_word_ms(self, now: int) -> int:

@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from bridge.log_lines import RateLimitedLog
+from bridge.net import client_rights
 from bridge.net.broker_connection import connect
 from bridge.net.client_logins import ClientLogin, ClientLogins, read_client_logins
 from bridge.net.own_login import PasswordFile, TokenFile
@@ -27,6 +28,7 @@ from tests.support.certificates import Authority, written
 from tests.support.front import Front, running, settings_for
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, request
 from tests.support.tls_tunnel import dial_tls
+from tests.unit.bridge.net.test_client_rights import beat
 
 ASK_METADATA = request(ApiKey.METADATA, 1, 1, bytes(4))
 TAKEN = b"\x00\x00\x00\x00\x00\x01\x00\x05PLAIN"
@@ -255,6 +257,27 @@ async def test_login_that_runs_out_is_made_again_between_requests(world: World) 
         assert len(world.broker.streams) >= before + 3
         assert world.broker.logins >= 3
         await trio.aclose_forcefully(client.stream)
+
+
+async def test_broker_hears_now_and_then_of_each_client_of_a_kept_login(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another connection's answer serves: it would take one that is silent for idle."""
+    monkeypatch.setattr(client_rights, "OWN_WORD_MS", 10)
+    async with world.front() as front:
+        front.groups.beats = []
+        clients = [await dial_tls(front.proxy.broker_addresses[1].port, world.client("orders")) for _ in range(2)]
+        for client in clients:
+            await client.send(beat(5))
+            with trio.fail_after(30):
+                while not front.groups.submitted:
+                    await trio.lowlevel.checkpoint()
+            front.groups.submitted.clear()
+        world.broker.hangs_up_at = ApiKey.METADATA
+        with trio.fail_after(30):
+            for client in clients:
+                assert await client.is_closed()
+                await trio.aclose_forcefully(client.stream)
 
 
 async def test_without_a_file_it_is_said_that_brokers_see_nothing(
