@@ -14,7 +14,7 @@ RULES = "groups"
 FILE_BYTES_MAX = 1_048_576
 CORE_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("bool", "float", "int", "null", "str"))
 OF_NUMBERS = "tag:yaml.org,2002:int"
-PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)")
+PLAIN_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
 UNREADABLE = (yaml.YAMLError, ValueError, LookupError, ArithmeticError, AttributeError, TypeError)
 """What the constructors of tags raise for text that is not what its tag says: AttributeError for `!!timestamp 99`,
 IndexError for `!!int ''`, KeyError for `!!bool x`.
@@ -134,7 +134,7 @@ def _read_value(node: yaml.Node, source: str, key: str) -> Written:
 def _scalar(node: yaml.Node, source: str, key: str) -> Scalar:
     is_number = isinstance(node, yaml.ScalarNode) and node.tag == OF_NUMBERS
     if is_number and node.value and not PLAIN_NUMBER.fullmatch(str(node.value)):
-        # YAML reads 1:30 as 90 and 010 as 8, which nobody means here.
+        # YAML reads 1:30 as 90 and 010 as 8, which nobody means here; and 2024_01 may be a name.
         return str(node.value)
     try:
         is_plain = isinstance(node, yaml.ScalarNode) and node.tag in CORE_TAGS

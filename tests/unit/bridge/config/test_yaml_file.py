@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bridge.config.entries import Entry, WrittenFile
 from bridge.config.faults import ConfigError, FaultCode
@@ -91,3 +93,15 @@ def test_plain_text_that_can_not_be_read_is_a_fault(text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load_plain(text, "plan.yaml")
     assert [(fault.code, fault.source) for fault in refused.value.faults] == [(FaultCode.NOT_YAML, "plan.yaml")]
+
+
+@example("2024_01")
+@example("010")
+@example("+5")
+@example("1:30")
+@example("0x1f")
+@given(st.from_regex(r"[-+]?[0-9](?:[0-9_xb]|:[0-9]){0,6}", fullmatch=True))
+def test_number_is_read_as_one_only_if_it_is_written_the_same_again(text: str) -> None:
+    """A word may look like one of YAML's other forms: what is meant by it is for its key to say."""
+    entry = read_text(f"a: {text} # b\n", "f").entries["a"]
+    assert str(entry.value) == text
