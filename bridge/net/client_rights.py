@@ -179,10 +179,12 @@ class ClientRights:
     async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
         holder, names = self._holder(request.group_id), topics_of(request)
         asking = (self._asking or {}).get(request.group_id)
-        if asking is not None and not await asking.is_answered():
-            return self._verdict(request, NOTHING_HEARD, names)
+        is_unheard = asking is not None and not await asking.is_answered()
+        # It may be another connection's question that was answered meanwhile, of whoever brokers take for the same.
         if self._find(request) is not None:
             return request
+        if is_unheard:
+            return self._verdict(request, NOTHING_HEARD, names)
         grant = self._shared.grants.find(holder, now_ms())
         known = frozenset() if grant is None else grant.topics
         if self._cluster.is_open and not self._cluster.is_reachable:
@@ -191,6 +193,8 @@ class ClientRights:
         findings = list[Finding]()
         asked = known | names if len(known) + len(names) <= TOPICS_MAX else names
         is_answered = await self._inquire(holder, asked, findings.append).is_answered()
+        if not is_answered and self._find(request) is not None:
+            return request
         return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
 
     def forget(self) -> None:

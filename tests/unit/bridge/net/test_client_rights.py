@@ -265,6 +265,35 @@ async def test_nobody_waits_for_the_question_of_another_connection() -> None:
                 await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.parametrize("is_beside", [False, True])
+async def test_join_that_waits_in_vain_goes_by_what_another_connection_was_told_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, *, is_beside: bool
+) -> None:
+    """Whoever brokers take for the same may do the same; also where it waits for a question that was asked beside."""
+    broker, ahead_ms = JudgingBroker(), 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    async with front_of(broker, Limits(upstream_wait_max_ms=1_000)) as front:
+        first, second = await front.dial(), await front.dial()
+        if is_beside:
+            await first.send(beat(1))
+            await settle()
+            answer(front)
+            assert await first.ids(1) == [1]
+            ahead_ms = KEEP_MS_BY_DEFAULT
+        seen = len(front.groups.submitted)
+        asked = len(broker.questions)
+        broker.gate = trio.Event()
+        await first.send(*[beat(2)] * is_beside, join(3, SEEN))
+        with trio.fail_after(60):
+            while len(broker.questions) == asked:
+                await trio.lowlevel.checkpoint()
+        broker.gate = None
+        await second.send(join(1, SEEN))
+        with trio.fail_after(60):
+            while len(front.groups.submitted) < seen + is_beside + 2:
+                await trio.lowlevel.checkpoint()
+
+
 async def test_request_waits_for_a_frozen_broker_as_long_as_for_one_that_is_away() -> None:
     """It waited until its client hung up. The next ones do not wait again, and an answer counts when it comes."""
     broker = JudgingBroker()
