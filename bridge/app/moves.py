@@ -108,9 +108,9 @@ def put_together(between: Between) -> Moving:
         places=places,
         wall_ms=between.wall_ms,
     )
-    parts.candidates.preflight.see = Look(
-        broker=between.broker, ears=ears, access=routes.access, via_of=partial(_via_of, roster, embedded)
-    ).see
+    via_of = partial(_via_of, roster, embedded)
+    look = Look(broker=between.broker, ears=ears, access=routes.access, via_of=via_of, road_of=router.road)
+    parts.candidates.preflight.see = look.see
     live = LiveMoves(parts, embedded.supervised)
     between.upstream.tell_of_the_gone(live.forgotten)
     return Moving(

@@ -41,6 +41,9 @@ TOPICS_S = 2.0
 OFFSET_FETCH_UNTIL = 7
 """The last version that asks for one group and names topics."""
 
+_HEARD_ROADS = frozenset({Road.PASS, Road.MAPPED})
+"""On which commits go to the broker in their client's name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sight:
@@ -197,13 +200,15 @@ def _hidden_in(reply: GroupReply | None) -> tuple[TopicName, ...]:
 class Look:
     """Looks at groups that are about to be moved.
 
-    `via_of` says by which connection a member was heard last, None of whom nobody heard here.
+    `via_of` says by which connection a member was heard last, None of whom nobody heard here. `road_of` says which road
+    a member takes: of those that do not pass the bridge commits itself, which the ears do not hear.
     """
 
     broker: Broker
     ears: CommitEars
     access: Access
     via_of: Callable[[GroupId, MemberId], Via | None]
+    road_of: Callable[[GroupId, MemberId], Road]
 
     async def see(self, order: MoveOrder, origin: Road, members: Mapping[MemberId, ClassicMember]) -> Sight:
         """What there is to see of members that are heard here: of others nobody knows by which way they speak."""
@@ -218,14 +223,17 @@ class Look:
                 await find_hidden_topics(self.access, order.group_id, {one: it for one, it in wanted.items() if it[1]})
             )
 
+        passing = [it for one, (_, it) in here.items() if self.road_of(order.group_id, one) in _HEARD_ROADS]
+        partitions = frozenset(one for member in passing for one in member.using)
+
         async def look_at_commits() -> None:
-            partitions = frozenset(one for _, member in here.values() for one in member.using)
             is_foreign.append(await has_foreign_commits(self.broker, self.ears, order.group_id, partitions))
 
         async with trio.open_nursery() as nursery:
             if order.destination is Road.UPSTREAM:
                 nursery.start_soon(look_at_topics)
-            if origin is Road.PASS and here:
+            # On the way back to pass nobody's commits change hands: they are the broker's before and after.
+            if origin is Road.PASS and order.destination is not Road.PASS and partitions:
                 nursery.start_soon(look_at_commits)
         return Sight(hidden, any(is_foreign))
 

@@ -36,6 +36,7 @@ from translators.dialects.ids import (
     TopicId,
     TopicName,
     TopicPartition,
+    Via,
     via_of,
 )
 from translators.dialects.offsets import (
@@ -226,7 +227,8 @@ async def test_only_members_that_are_heard_here_are_looked_at(autojump_clock: Mo
     via = FakeVia(operations=None)
     broker = Offsets(at=lambda now_s: int(now_s / LOOK_S))
     known = {MemberId("a"): via_of(RequestRef(0, 1, 0))}
-    it = Look(broker=broker, ears=CommitEars(catalog()), access=lambda _: via, via_of=lambda _, one: known.get(one))
+    roads = {MemberId("a"): Road.PASS}
+    it = look_of(broker, via, known, roads)
     order = MoveOrder(GROUP, Road.UPSTREAM)
     seen = await it.see(order, Road.PASS, {MemberId("stranger"): member("stranger")})
     assert (seen.has_foreign_commits, broker.looks, via.open) == (False, 0, [])
@@ -236,6 +238,33 @@ async def test_only_members_that_are_heard_here_are_looked_at(autojump_clock: Mo
     before = broker.looks
     await it.see(MoveOrder(GROUP, Road.EMBEDDED), Road.UPSTREAM, {MemberId("a"): member("a")})
     assert (broker.looks, len(via.open)) == (before, 1)
+
+
+async def test_commits_that_the_bridge_makes_are_no_strangers(autojump_clock: MockClock) -> None:
+    """A canary on upstream commits by the bridge, of which the ears hear nothing: its group is on pass all the same. On
+    the way back to pass, where nothing would come of it, no order waits.
+    """
+    broker = Offsets(at=lambda now_s: int(now_s / LOOK_S))
+    known = {MemberId("a"): via_of(RequestRef(0, 1, 0))}
+    members = {MemberId("a"): member("a")}
+    canary = look_of(broker, FakeVia(operations=None), known, {MemberId("a"): Road.UPSTREAM})
+    for to in (Road.EMBEDDED, Road.PASS):
+        assert not (await canary.see(MoveOrder(GROUP, to), Road.PASS, members)).has_foreign_commits
+    mapped = look_of(broker, FakeVia(operations=None), known, {MemberId("a"): Road.MAPPED})
+    assert not (await mapped.see(MoveOrder(GROUP, Road.PASS), Road.PASS, members)).has_foreign_commits
+    assert (broker.looks, trio.current_time()) == (0, 0)
+    assert (await mapped.see(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, members)).has_foreign_commits
+
+
+def look_of(broker: Offsets, via: FakeVia, known: Mapping[MemberId, Via], roads: Mapping[MemberId, Road]) -> Look:
+    """A look at members that were heard by these connections and take these roads."""
+    return Look(
+        broker=broker,
+        ears=CommitEars(catalog()),
+        access=lambda _: via,
+        via_of=lambda _, one: known.get(one),
+        road_of=lambda _, one: roads[one],
+    )
 
 
 def member(member_id: str) -> ClassicMember:
