@@ -343,13 +343,15 @@ class LiveMoves:
             move = self._begin_whole(order, running, known)
             self._start_task(order, partial(self._go_on_whole, order, running, move))
             return
-        away = {one: it for one, it in known.items() if not self._around.upstream.translates(group_id, one)}
+        # Before a round that leaves user data behind everybody is written down, whoever was ordered.
+        ordered = of_order(known, order)
+        away = {one: it for one, it in ordered.items() if not self._around.upstream.translates(group_id, one)}
         if is_reseat and known:
             # It was given back before that, and a scout may have been sent; or it is to be taken over behind it.
             self._start_reseat(order, running, known, is_resumed=True)
             return
         if order.destination is Road.UPSTREAM and away:
-            running.begun = known
+            running.begun = dict(ordered)
             running.at = Road.PASS if origin is Road.EMBEDDED else None
             self._take_over(order, running, away, is_resumed=True)
             return

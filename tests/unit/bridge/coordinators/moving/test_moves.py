@@ -254,6 +254,20 @@ async def test_canary_that_was_interrupted_leaves_the_group_where_it_was(autojum
         assert [world.road(one) for one in ("a", "b", "")] == [Road.UPSTREAM, Road.PASS, Road.PASS]
 
 
+async def test_restart_before_a_round_takes_over_nobody_who_was_not_ordered(autojump_clock: MockClock) -> None:
+    """Everybody is written down where user data is to be left behind first, for the round is everybody's."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO, "b": ONE})
+        world.joined("a", "b")
+        order = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),))
+        found = await world.candidates.find(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS)
+        assert not isinstance(found, tuple)
+        assert await world.places.begin_move(order, Road.PASS, found.values())
+    async with moving_world(facts) as world:
+        assert [one.member_id for one in world.progress().members] == ["a"]
+
+
 async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
     """The same JoinGroup tells what the broker made of the first."""
     facts, journal = FakeFacts(), MemoryJournal()
