@@ -19,7 +19,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
-from translators.dialects.offsets import OffsetFetch
+from translators.dialects.offsets import OffsetFetch, TxnOffsetCommit
 
 Forgotten = Callable[[MemberRef, MemberId | None], None]
 """Hears of a member that needs no mapping any more, and as whom its client goes on at the broker; None: it is gone."""
@@ -113,7 +113,8 @@ class MappedGroups:
             self._end(MemberRef(key.group_id, self._unheard[key]), key.member_id)
         elif seat is not None and knows_better(seat, request):
             self._end(key, seat.seat_id)
-        elif seat is not None and self._unheard:
+        elif seat is not None and self._unheard and not isinstance(request, TxnOffsetCommit):
+            # A producer speaks for a member with what it was told of it last, which may be from before its JoinGroup.
             self._settle(MemberRef(key.group_id, seat.seat_id))
 
     def _end(self, key: MemberRef, goes_on: MemberId | None) -> None:

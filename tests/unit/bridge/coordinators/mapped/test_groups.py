@@ -24,7 +24,14 @@ from translators.dialects.classic import (
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, MemberRef, RequestRef, Via, via_of
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
+from translators.dialects.offsets import (
+    FetchedGroup,
+    GroupOffsets,
+    OffsetCommitReply,
+    OffsetFetch,
+    OffsetFetchReply,
+    TxnOffsetCommit,
+)
 
 ONE = MappedSeat(member_id=MemberId("one"), generation=3, seat_id=MemberId("seat-1"), seat_generation=8)
 TWO = MappedSeat(member_id=MemberId("two"), generation=4, seat_id=MemberId("two"), seat_generation=8, is_called=True)
@@ -252,6 +259,25 @@ def test_client_that_kept_its_id_shows_by_its_generation_what_it_was_told() -> N
     assert world.ask(newer, HeartbeatReply(ErrorCode.NONE)) == newer
     assert (world.forgotten, world.go_on) == ([MemberRef(GROUP, TWO.member_id)], [TWO.member_id])
     assert world.delivered == [HeartbeatReply(ErrorCode.NONE)]
+
+
+def test_producers_words_tell_nothing_of_what_a_member_was_told() -> None:
+    """A producer commits with what it was told of the member before its JoinGroup; the client itself knows better."""
+    world = Mapped()
+    world.groups.recall(GROUP, ONE)
+    commit = TxnOffsetCommit(
+        transactional_id="t",
+        group_id=GROUP,
+        producer_id=1,
+        producer_epoch=0,
+        topics=(),
+        generation=ONE.generation,
+        member_id=ONE.member_id,
+    )
+    world.ask(commit, OffsetCommitReply(topics=()))
+    assert world.groups.unheard(GROUP) == (ONE.seat_id,)
+    world.ask(beat("seat-1", 9), HeartbeatReply(ErrorCode.NONE))
+    assert (world.groups.seat(GROUP, ONE.member_id), world.groups.unheard(GROUP)) == (None, ())
 
 
 def test_client_that_its_broker_has_no_more_is_dropped() -> None:
