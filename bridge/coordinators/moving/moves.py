@@ -24,6 +24,7 @@ from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
 from bridge.coordinators.placement import GroupPlaces
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.rest import Kept
 from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, MOVES, Failures, Single, Work, start_guarded, start_job
@@ -487,7 +488,12 @@ class LiveMoves:
             self._start_task(order, partial(self._go_second_way, order, running, move))
             return
         if isinstance(move, ReseatMove):
-            # Whatever came of it, the members are where they were ordered to.
+            if reason is not None and order.destination is Road.UPSTREAM and isinstance(move.state, Kept):
+                # Nothing was asked for before the round that leaves user data behind.
+                running.progress.refuse((reason,), "it could not be made; the group is where it was")
+                self._settle(order, running, frozenset(), Road.PASS)
+                return
+            # Whatever came of it, the members are where they were ordered to, or on the way there.
             if reason is not None:
                 running.progress.warn((reason,))
                 fields = LogFields(group_id=order.group_id, road=Road.PASS.value)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable
+from dataclasses import replace
 
 import pytest
 import trio
@@ -11,6 +12,7 @@ from bridge import supervision
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.moving.proof import GATHER_S
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.moving.takeover import TakeOverMove
@@ -20,7 +22,7 @@ from bridge.migration.route import Road
 from bridge.supervision import MOVE, Task, Work
 from tests.support.embedded_world import leave_request
 from tests.support.memory_journal import MemoryJournal
-from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, moving_world
+from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, described, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroupReply
@@ -266,6 +268,20 @@ async def test_restart_before_a_round_takes_over_nobody_who_was_not_ordered(auto
         assert await world.places.begin_move(order, Road.PASS, found.values())
     async with moving_world(facts) as world:
         assert [one.member_id for one in world.progress().members] == ["a"]
+
+
+async def test_take_over_that_can_not_begin_with_its_round_is_refused(autojump_clock: MockClock) -> None:
+    """Of a group with user data in its assignments a member is not heard: a plan orders what was refused again."""
+    async with moving_world() as world:
+        group = described(MEMBERS)
+        # Bytes of four letters in place of none, whose length is -1.
+        members = tuple(replace(one, assignment=one.assignment[:-4] + b"\0\0\0\4data") for one in group.members)
+        world.upstream.broker.described = replace(group, members=members)
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(GATHER_S + 1)
+        refused_as = [one.code for one in world.progress().obstacles]
+        assert (world.progress().stage, refused_as) == (MoveStage.REFUSED, ["EB-MOVE-223"])
+        assert (world.road("a"), world.facts.kept) == (Road.PASS, {})
 
 
 async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
