@@ -141,9 +141,8 @@ class LiveMoves:
 
     def all(self) -> Sequence[MoveProgress]:
         """See `admin.contracts.Moves`."""
-        known = {**{one: ended.now for one, ended in self._ended.items()}}
-        known |= {one: running.progress.now for one, running in self._running.items()}
-        return sorted(known.values(), key=lambda move: -move.started_ms)
+        known = self._ended | {one: running.progress for one, running in self._running.items()}
+        return sorted((one.now for one in known.values()), key=lambda move: -move.started_ms)
 
     # ------------------------------------------------------------------ its life
 
@@ -344,15 +343,14 @@ class LiveMoves:
             move = self._begin_whole(order, running, known)
             self._start_task(order, partial(self._go_on_whole, order, running, move))
             return
-        # Before a round that leaves user data behind everybody is written down, whoever was ordered.
-        ordered = of_order(known, order)
-        away = {one: it for one, it in ordered.items() if not self._around.upstream.translates(group_id, one)}
+        upstream = self._around.upstream
+        away = {one: it for one, it in of_order(known, order).items() if not upstream.translates(group_id, one)}
         if is_reseat and known:
             # It was given back before that, and a scout may have been sent; or it is to be taken over behind it.
             self._start_reseat(order, running, known, is_resumed=True)
             return
         if order.destination is Road.UPSTREAM and away:
-            running.begun = dict(ordered)
+            running.begun = known
             running.at = Road.PASS if origin is Road.EMBEDDED else None
             self._take_over(order, running, away, is_resumed=True)
             return
@@ -452,8 +450,8 @@ class LiveMoves:
             self._parts.moving.submit(held.ref, held.client, held.via, held.request)
 
     def _end_half_way(self, order: MoveOrder, running: _Running) -> None:
-        verdict = f"the members are on pass, and could not be moved on to {order.destination}"
-        running.progress.end(MoveStage.STOPPED, verdict)
+        words = "the members are on pass, and could not be moved on to"
+        running.progress.end(MoveStage.STOPPED, f"{words} {order.destination}")
         self._settle(order, running, frozenset(), Road.PASS)
 
     async def _find_second(
@@ -487,12 +485,8 @@ class LiveMoves:
         if is_first_of_two and reason is None:
             self._start_task(order, partial(self._go_second_way, order, running, move))
             return
-        if isinstance(move, ReseatMove):
-            if reason is not None and order.destination is Road.UPSTREAM and isinstance(move.state, Kept):
-                # Nothing was asked for before the round that leaves user data behind.
-                running.progress.refuse((reason,), "it could not be made; the group is where it was")
-                self._settle(order, running, frozenset(), Road.PASS)
-                return
+        is_unbegun = isinstance(move.state, Kept) and order.destination is Road.UPSTREAM
+        if isinstance(move, ReseatMove) and not is_unbegun:
             # Whatever came of it, the members are where they were ordered to, or on the way there.
             if reason is not None:
                 running.progress.warn((reason,))
@@ -513,7 +507,7 @@ class LiveMoves:
             self._conclude(running, None, running.progress.now.count(MemberStage.MOVED))
         else:
             running.progress.refuse((reason,), "it could not be made; the group is where it was")
-        is_embedded = (order.destination is Road.EMBEDDED) is (reason is None)
+        is_embedded = not is_unbegun and (order.destination is Road.EMBEDDED) is (reason is None)
         self._settle(order, running, frozenset(), Road.EMBEDDED if is_embedded else Road.PASS)
 
     def _conclude(self, running: _Running, refusal: Refused | None, moved: int) -> None:
@@ -574,10 +568,8 @@ class LiveMoves:
 
     async def _write_end(self, group_id: GroupId) -> None:
         """Only once it is written who has a machine and who has none: until then the move would be gone on with."""
-        is_written = await self._around.upstream.written()
-        while not is_written:
+        while not await self._around.upstream.written():  # noqa: ASYNC110  # each turn asks the journal anew
             await trio.sleep(LOOK_S)
-            is_written = await self._around.upstream.written()
         if group_id not in self._running:
             self._parts.places.end_move(group_id)
 
