@@ -55,6 +55,7 @@ def run_check(command: Command, directory: Path) -> Found | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
             timeout=LIMIT_S,
             check=False,
         )

@@ -52,6 +52,13 @@ def test_program_that_is_not_there_fails(tmp_path: Path) -> None:
     assert (status, "0 of 1 checks passed" in words) == (pytest.ExitCode.TESTS_FAILED, True), words
 
 
+def test_words_that_are_no_text_are_said_as_far_as_they_are(tmp_path: Path) -> None:
+    """A spelling check quotes what it finds in any file."""
+    check = """["python", "-c", "import os; os.write(1, bytes([255]) + b'wrong'); raise SystemExit(4)"]"""
+    status, words = run(tmp_path, check, "--checks")
+    assert (status, "wrong\n(exit status 4)" in words) == (pytest.ExitCode.TESTS_FAILED, True), words
+
+
 def test_one_asks_for_checks(tmp_path: Path) -> None:
     """Who runs one test waits for none."""
     status, words = run(tmp_path, BAD)
