@@ -2,13 +2,11 @@
 
 import random
 import signal
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from bridge.analytics import job_stream
 from bridge.analytics.intake.delivery import Delivery
@@ -17,53 +15,16 @@ from bridge.analytics.job_run import derive, event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.definitions import DERIVED, EVENTS, Table
-from bridge.analytics.tables.store import MADE, Staged, Store
-from bridge.analytics.tables.table_log import DataFile
+from bridge.analytics.tables.definitions import DERIVED, EVENTS
+from bridge.analytics.tables.store import Store
 from tests.support.fleet_files import write_history, write_log
 from tests.support.fleet_log import MINUTE_US, FleetPlan
+from tests.support.mortal_store import Killed, MortalStore
 from tests.support.spark import lines_of
 from tests.support.table_truth import contents
 
 KILLS = 10
 SECONDS = 300
-
-
-class Killed(Exception):
-    """The process is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class MortalStore(Store):
-    """Dies before or after one of its next effects."""
-
-    lives: list[int] = field(default_factory=list)
-
-    def stage(self, table: Table, rows: DataFrame, area: str = MADE) -> list[Staged]:
-        """An effect."""
-        staged = Store.stage(self, table, rows, area)
-        self._live()
-        return staged
-
-    def commit(
-        self,
-        table: Table,
-        staged: Iterable[Staged],
-        removed: Iterable[DataFile] = (),
-        *,
-        done: int | None = None,
-        note: str | None = None,
-    ) -> list[str]:
-        """An effect."""
-        self._live()
-        paths = Store.commit(self, table, staged, removed, done=done, note=note)
-        self._live()
-        return paths
-
-    def _live(self) -> None:
-        self.lives[0] -= 1
-        if self.lives[0] == 0:
-            raise Killed
 
 
 def dirty_log(folder: Path) -> None:

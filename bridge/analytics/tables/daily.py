@@ -13,22 +13,35 @@ from bridge.telemetry.schema.facts import MemberJoined
 from bridge.telemetry.schema.terms import Outcome
 
 KEY = ("group_id", DATE)
+JOINED = "joined"
 SHARES: Mapping[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 _MEASURED = {column.name for column in DAILY.columns if column.name.endswith("_us") and "_total_" not in column.name}
 
 
-def daily(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Counts are 0 where nothing happened, quantiles null."""
+def joined(events: DataFrame) -> DataFrame:
+    """How many members joined each group on each day."""
+    return _of(events.where(f.col("kind") == MemberJoined.kind), [f.count("*").alias(JOINED)])
+
+
+def daily(tables: Mapping[str, DataFrame], joined_before: DataFrame | None = None) -> DataFrame:
+    """Counts are 0 where nothing happened, quantiles null.
+
+    Where only some events are at hand, `joined_before` are the rows of before with what the others came to.
+    """
+    came = joined(tables[EVENTS.name])
+    if joined_before is not None:
+        both = came.unionByName(joined_before.select(*KEY, JOINED).where(f.col(JOINED) > 0))
+        came = _of(both, [f.sum(JOINED).alias(JOINED)])
     parts = [
         _of(tables[REBALANCES.name], _rebalances()),
         _of(tables[STALLS.name], _stalls()),
         _of(tables[FLAPS.name], [f.count("*").alias("flaps")]),
         _of(tables[STORMS.name], [f.count("*").alias("storms")]),
-        _of(tables[EVENTS.name].where(f.col("kind") == MemberJoined.kind), [f.count("*").alias("joined")]),
+        came,
     ]
-    joined = reduce(lambda left, right: left.join(right, [*KEY], "full"), parts)
+    whole = reduce(lambda left, right: left.join(right, [*KEY], "full"), parts)
     counts = [c.name for c in DAILY.columns if c.type is ColumnType.NUMBER and c.name not in _MEASURED]
-    return conform(DAILY, joined.fillna(0, counts))
+    return conform(DAILY, whole.fillna(0, counts))
 
 
 def _of(rows: DataFrame, measures: list[Column]) -> DataFrame:

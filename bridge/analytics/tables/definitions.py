@@ -124,7 +124,11 @@ REBALANCES = Table(
         *logged("outcome", "cause", "caused_by", "evidence", "critical_member", "critical_phase", "waited_us"),
         *logged("sentence", "assignor", "moved", "forced_minimum", "member_count", "partition_count"),
         number("told", "members that an answer told to rejoin or to revoke"),
-        number("disturbed", "members that gave something up, told or not, and had the same before and after"),
+        number(
+            "disturbed",
+            "members that gave something up, told or not, and had the same before and after; where one rebalance cuts "
+            "another one short, up to 64 in a row are judged as one",
+        ),
         Column("disturbed_members", ColumnType.TEXTS, "their member ids, sorted"),
         PARTITION,
     ),
@@ -287,13 +291,14 @@ REPLAYS = Table(
     ),
 )
 
-CARRIED_FOR = "carried_for"
+CARRIED_FOR, CHAIN_HEAD = "carried_for", "is_chain_head"
 CARRIED = Table(
     "_carried",
     "what the tables need of all earlier events to be made of later ones; of one partition it has the event once",
     ("carried_for", "event_id", "partitions"),
     (
         text(CARRIED_FOR, "the table that needs it"),
+        flag(CHAIN_HEAD, "it is of a rebalance that begins a chain, whatever is carried of those before it"),
         *logged(*COLUMNS),
         Column(DATE, ColumnType.DATE, "null: the rows of all groups lie together"),
     ),

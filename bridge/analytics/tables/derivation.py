@@ -11,7 +11,7 @@ from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import carried, with_none
 from bridge.analytics.tables.definitions import BATCH, CARRIED, EVENTS, REJECTED, Table
-from bridge.analytics.tables.increment import Increment, is_live
+from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.positions import (
     CHUNK,
     DERIVED_BATCH,
@@ -90,8 +90,7 @@ class Derivation:
             self.store.amend(table, rows, groups, self.since)
 
         def carry() -> None:
-            named = self.store.spark.createDataFrame([(group,) for group in sorted(groups)], "group_id string")
-            self.store.put_groups(CARRIED, carried(with_none(ordered), order), named, is_live(self.since))
+            self.store.put_groups(CARRIED, carried(with_none(ordered), order), groups, self.since)
 
         made = {name: partial(_put, amend, table, of, ordered) for name, (table, of) in FROM_EVENTS.items()}
         yield made | {CARRIED.name: carry}

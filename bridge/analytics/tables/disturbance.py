@@ -5,11 +5,14 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from bridge.analytics.tables.definitions import CHAIN_HEAD
 from bridge.telemetry.schema.facts import MemberLeft, MemberTold, PartitionsAssigned, PartitionsReleased
 from bridge.telemetry.schema.terms import News
 
 NEWS = (News.REJOIN.value, News.REVOKE.value)
 CHAIN = "chain_id"
+CHAIN_MAX = 64
+"""So many rebalances are judged as one. A group that never comes to rest would else be carried with all that it had."""
 HALF_BITS = 32
 KINDS = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
 """Facts of members by which a rebalance is judged."""
@@ -27,12 +30,17 @@ def chained(rebalances: DataFrame) -> DataFrame:
     """Rebalances (`group_id`, `rebalance_id`, `supersedes`, `seq`) with the first of those each one supersedes.
 
     A rebalance that is cut short changes nothing for a member until the one that cut it short is over, so both are
-    judged as one.
+    judged as one; behind `CHAIN_MAX` of them another chain begins. One that is known to begin a chain (`CHAIN_HEAD`,
+    if there is such a column) does so whatever is before it: of that only some may be there.
     """
-    order = Window.partitionBy("group_id").orderBy("seq")
-    is_first = ~f.coalesce(f.col("supersedes") == f.lag("rebalance_id").over(order), f.lit(False))
-    first = f.last(f.when(is_first, f.col("rebalance_id")), ignorenulls=True).over(order)
-    return rebalances.withColumn(CHAIN, first)
+    order, known = Window.partitionBy("group_id").orderBy("seq"), CHAIN_HEAD in rebalances.columns
+    follows = f.coalesce(f.col("supersedes") == f.lag("rebalance_id").over(order), f.lit(False))
+    is_head = f.coalesce(CHAIN_HEAD, f.lit(False)) if known else f.lit(False)
+    placed = rebalances.withColumns({"_place": f.row_number().over(order), "_is_first": ~follows | is_head})
+    first_place = f.last(f.when(f.col("_is_first"), f.col("_place")), ignorenulls=True).over(order)
+    begins = (f.col("_place") - f.col("_first")) % CHAIN_MAX == 0
+    first = f.last(f.when(begins, f.col("rebalance_id")), ignorenulls=True).over(order)
+    return placed.withColumn("_first", first_place).withColumn(CHAIN, first).drop("_place", "_is_first", "_first")
 
 
 def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:

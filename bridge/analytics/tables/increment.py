@@ -20,8 +20,8 @@ from bridge.analytics.tables.definitions import (
     CARRIED_FOR,
     DAILY,
     DATE,
-    DERIVED,
     EVENTS,
+    FLAPS,
     MEMBERS,
     PHASES,
     REBALANCES,
@@ -67,7 +67,7 @@ class Increment:
         changed: list[str] = []
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(events, order), self._groups(late), is_live(self.since))
+            self.store.put_groups(CARRIED, carried(events, order), self.extent.groups.keys() - late, self.since)
 
         made = {name: partial(self._make, table, events, kept, changed) for name, (table, _) in FROM_EVENTS.items()}
         yield made | {CARRIED.name: carry}
@@ -135,12 +135,12 @@ class Increment:
 
     def _daily(self, late: frozenset[str]) -> None:
         groups = f.broadcast(self._groups(late))
+        of_daily = (DAILY, REBALANCES, STALLS, FLAPS, STORMS)
         read = {
             table.name: self.store.read_days(table, self.days).join(groups, "group_id", "left_semi")
-            for table in (EVENTS, *DERIVED)
+            for table in of_daily
         }
-        past = read[EVENTS.name].where(f.col("batch") <= self.last_batch)
-        rows = daily({**read, EVENTS.name: past})
+        rows = daily({**read, EVENTS.name: self._fresh(late)}, read[DAILY.name])
         self.store.merge(DAILY, rows, rows_known(read[DAILY.name]), self.since)
 
     def _note(self, paths: list[str]) -> None:

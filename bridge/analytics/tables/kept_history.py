@@ -46,7 +46,8 @@ def kept(store: Store) -> History:
     if not _restored(store, then):
         return History(store)
     if any(store.log(table).version != then[table.name] for table in REFRESHED):
-        publish(store, {name: value for name, value in told.items() if name != VERSIONS})
+        # Events that the tables lack so far are not shown either.
+        publish(store, {name: value for name, value in told.items() if name != VERSIONS}, as_they_were(then))
     began = {boot: (number, wall_us) for boot, (number, wall_us) in known["began"].items()}
     ends = {group: (boot, number) for group, (boot, number) in known["ends"].items()}
     return History(store, known["last_batch"], known["first_batches"], began, ends)
@@ -61,6 +62,12 @@ def _restored(store: Store, then: Mapping[str, int]) -> bool:
         return all(table.name in then and store.log(table).restore(then[table.name]) for table in REFRESHED)
     except DeltaError:
         return False
+
+
+def as_they_were(then: Mapping[str, int]) -> dict[str, int]:
+    """The versions of tables that no refresh changes, as a snapshot had them."""
+    refreshed = {table.name for table in REFRESHED}
+    return {name: version for name, version in then.items() if name not in refreshed}
 
 
 def made_by() -> str:

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from bridge.analytics.tables import disturbance
-from bridge.analytics.tables.definitions import CARRIED_FOR, REBALANCES
+from bridge.analytics.tables.definitions import CARRIED_FOR, CHAIN_HEAD, REBALANCES
 from bridge.analytics.tables.disturbance import CHAIN
 from bridge.analytics.tables.positions import SEQ, SORT_KEY
 from bridge.analytics.tables.rebalances import KEY, KINDS, LAST_SEQ, OPEN, begun_rebalances
@@ -18,19 +18,19 @@ BESIDE = "beside-rebalances"
 """For what is carried of the rebalances before and behind those that may change: they say who superseded whom."""
 RECENT = 3
 """Rebalances that were spoken of last: what comes of a member after the end belongs to the last one."""
-_MARK, _CLOSED = "mark", "closed"
+_MARK, _CLOSED, _IS_HEAD = "mark", "closed", "is_head"
 
 
 def may_change(events: DataFrame) -> DataFrame:
     """Events of the rebalances that may yet change, and of each partition who had it last, in `carried_for` for what.
 
-    Open ones may, the last ones, and all of a chain that one of these is in; and what is named and has no facts of its
-    own yet.
+    Open ones may, the last ones, and all of a chain that one of these is in (`disturbance.CHAIN_MAX` at most); and what
+    is named and has no facts of its own yet.
     """
     marks = f.broadcast(_marks(events))
     named = events.where(_names_one()).join(marks, [*KEY], "left").withColumn(_MARK, _mark())
     of_use = (f.col(_MARK) == REBALANCES.name) | ((f.col(_MARK) == BESIDE) & f.col("kind").isin(*KINDS))
-    carried = named.where(of_use).withColumn(CARRIED_FOR, f.col(_MARK))
+    carried = named.where(of_use).withColumns({CARRIED_FOR: f.col(_MARK), CHAIN_HEAD: f.col(_IS_HEAD)}).drop(_IS_HEAD)
     return carried.unionByName(_owners(events, marks), allowMissingColumns=True)
 
 
@@ -62,7 +62,7 @@ def _marks(events: DataFrame) -> DataFrame:
     whole = judged.withColumn("is_own", f.max("is_own").over(Window.partitionBy("group_id", CHAIN)))
     is_beside = f.lag("is_own", 1, False).over(order) | f.lead("is_own", 1, False).over(order)
     mark = f.when(f.col("is_own"), REBALANCES.name).when(is_beside, BESIDE).otherwise(_CLOSED)
-    return whole.select(*KEY, mark.alias(_MARK))
+    return whole.select(*KEY, mark.alias(_MARK), (f.col(CHAIN) == f.col("rebalance_id")).alias(_IS_HEAD))
 
 
 def _owners(events: DataFrame, marks: DataFrame) -> DataFrame:

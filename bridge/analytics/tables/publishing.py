@@ -16,9 +16,11 @@ from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import TableLog
 
 
-def publish(store: Store, more: Mapping[str, object] | None = None) -> None:
-    """Write down the tables as they are now, with more that is true of these versions only."""
-    told = {VERSIONS: current_versions(store.root), **(more or {})}
+def publish(store: Store, more: Mapping[str, object] | None = None, versions: Mapping[str, int] | None = None) -> None:
+    """Write down the tables as they are now, but for those that are shown at other `versions`, with more that is true
+    of these versions only.
+    """
+    told = {VERSIONS: {**current_versions(store.root), **(versions or {})}, **(more or {})}
     if store.is_here:
         write_snapshot(store.root, told)
     else:

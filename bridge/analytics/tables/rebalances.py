@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import REBALANCES
+from bridge.analytics.tables.definitions import CHAIN_HEAD, REBALANCES
 from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY, elapsed_us, moment
 from bridge.analytics.tables.stalls import partition_rows
@@ -46,6 +46,7 @@ def begun_rebalances(events: DataFrame) -> DataFrame:
     `seq` is where it began, `last_seq` where the last of its own facts stands.
     """
     facts = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != ""))
+    heads = [f.max(CHAIN_HEAD).alias(CHAIN_HEAD)] if CHAIN_HEAD in events.columns else []
     folded = (
         facts.withColumn("at", moment())
         .groupBy(*KEY)
@@ -60,6 +61,7 @@ def begun_rebalances(events: DataFrame) -> DataFrame:
             _last(RebalanceEnded.kind, "at", "outcome").alias("end"),
             _last(RebalanceExplained.kind, *_EXPLAINED).alias("why"),
             _last(TargetComputed.kind, *_TARGET).alias("target"),
+            *heads,
         )
     )
     superseding = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)

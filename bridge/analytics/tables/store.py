@@ -7,12 +7,12 @@ A path may be local, or of any file system that both Spark and delta-rs know.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import uuid4
 
 from pyarrow.parquet import FileMetaData, read_metadata
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
@@ -30,6 +30,9 @@ GREATEST = 2**63 - 1
 GROUPS_A_FILE = 500
 """So many groups that change lie in a file of a table without days: each refresh writes the files of all that do."""
 FIRST_DAY = "0001-01-01"
+FILES_SPARED, SMALL_ROWS = 64, 1_000
+"""More files of a table without days, with so few rows on average, are made few."""
+WALL = "wall_us"
 _DIGEST, _FILE, _BEGAN = "digest", "file", "began_us"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 """The name that Spark gives to the directory of rows without a date."""
@@ -208,16 +211,20 @@ class Store:
             elif fresh:
                 self.commit(table, fresh)
 
-    def put_groups(self, table: Table, rows: DataFrame, groups: DataFrame, is_live: Column) -> None:
-        """Put rows of some groups (`group_id`) in the place of all that those had; it has no days.
+    def put_groups(self, table: Table, rows: DataFrame, groups: Collection[str], since: str = EVER) -> None:
+        """Put rows of some groups in the place of all that those had, and let go what is of days before `since`; the
+        table has no days.
 
-        Of other groups in the same files stays what is live: of groups that are never heard of again, such as those
-        with a name for one run, nobody else would take the rows away.
+        Groups that are never heard of again, such as those with a name for one run, keep what is not older; many small
+        files of such groups become few.
         """
-        names: list[str] = [name for (name,) in groups.collect()]
-        held = [file for file in self.log(table).files() if file.may_hold(GROUP, names)]
-        others = self.read_files(table, held).where(is_live).join(f.broadcast(groups), GROUP, "left_anti")
-        count = max(len(held), 1 + len(names) // GROUPS_A_FILE)
+        files, live_us = self.log(table).files(), _begin_us(since)
+        is_scattered = len(files) > FILES_SPARED and sum(file.rows or 0 for file in files) < len(files) * SMALL_ROWS
+        held = [one for one in files if is_scattered or one.may_hold(GROUP, groups) or one.is_before(WALL, live_us)]
+        named = self.spark.createDataFrame([(name,) for name in sorted(groups)], f"{GROUP} string")
+        live = self.read_files(table, held).where(f.col(WALL) >= live_us)
+        others = live.join(f.broadcast(named), GROUP, "left_anti")
+        count = max(1 if is_scattered else len(held), 1 + len(groups) // GROUPS_A_FILE)
         with self._staged(table, rows.unionByName(others).repartitionByRange(count, GROUP)) as staged:
             self.commit(table, staged, held)
 
@@ -311,6 +318,12 @@ class Store:
             return DataFile(path=path, size_bytes=size_bytes, day=one.day)
         least, most = _extremes(told, statistics(table))
         return DataFile(path=path, size_bytes=size_bytes, day=one.day, rows=int(told.num_rows), least=least, most=most)
+
+
+def _begin_us(day: str) -> int:
+    """When a UTC day began, by the wall clock."""
+    began = datetime.fromisoformat(f"{day or FIRST_DAY}T00:00:00+00:00")
+    return (began - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def _is_since(day: str | None, since: str) -> bool:

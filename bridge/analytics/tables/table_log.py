@@ -26,7 +26,7 @@ DELTA_TYPES: Mapping[ColumnType, PrimitiveType | ArrayType] = {
     ColumnType.DATE: PrimitiveType("date"),
 }
 GROUP = "group_id"
-STATISTICS = (GROUP, BATCH, "boot", "number", "began_us", "ended_us")
+STATISTICS = (GROUP, BATCH, "boot", "number", "wall_us", "began_us", "ended_us")
 """Columns of which the log knows the least and the greatest value of each file: by them files are passed over."""
 INTAKE = "epochbridge-intake"
 """The application whose transactions are numbered by the micro-batches of a stream."""
@@ -73,6 +73,11 @@ class DataFile:
         if not isinstance(least, int) or not isinstance(most, int):
             return True
         return most >= first and least <= last
+
+    def is_before(self, column: str, value: int) -> bool:
+        """Whether a row is known to have less than this in a column of numbers."""
+        least = self.least.get(column)
+        return isinstance(least, int) and least < value
 
 
 def _is_within(value: Value, least: Value, most: Value) -> bool:

@@ -156,3 +156,16 @@ def test_numbers_that_came_twice_or_are_too_far_apart_or_of_too_many_runs_are_no
     many = [f"b{place}" for place in range(columns.BOOTS_MAX + 1)]
     assert numbers(tmp_path, *many) is None
     assert numbers(tmp_path, *many[1:]) is not None
+
+
+def test_damage_costs_only_the_lines_that_have_it(tmp_path: Path) -> None:
+    """What a crash and a full disk leave: blocks of zeros, a line cut off, two in one, one of 10 MB that is none."""
+    good = GOOD.encode()
+    long = json.dumps({**DOCUMENT, "boot": "b" * 10 * 2**20}, separators=(",", ":")).encode()
+    damaged = [bytes(4096) + good, good[:40] + good, long[:-1], b"x" * 10 * 2**20, good.replace(b'"1"', b"true")]
+    whole = [*[good] * 40, long]
+    lines = [*whole[:20], *damaged[:3], *whole[20:], *damaged[3:], good[:-20]]
+    rows, left = made(tmp_path, lines)
+    assert len(rows) + len(left) == len(lines)
+    assert {*damaged, good[:-20]} <= {*left}
+    assert len(rows) >= len(whole) - columns.LEFT_AT_ONCE * 2

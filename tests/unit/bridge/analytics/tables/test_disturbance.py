@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
 from pyspark.sql import SparkSession
 
-from bridge.analytics.tables.disturbance import chained, disturbances
+from bridge.analytics.tables import disturbance
+from bridge.analytics.tables.definitions import CHAIN_HEAD
+from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import Event, Fact, GroupFact, MemberLeft
 from bridge.telemetry.schema.terms import Departure, News, Protocol, Road
@@ -26,6 +29,22 @@ def judged(store: Store, events: list[Event], chains: dict[str, str]) -> dict[st
     )
     rows = disturbances(taken(store, events), known).collect()
     return {row["rebalance_id"]: (row["told"], row["disturbed_members"]) for row in rows}
+
+
+def test_chains_are_cut_behind_so_many_wherever_they_are_known_from(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a group that never comes to rest only the last of them are at hand; they are cut where all of them are."""
+    monkeypatch.setattr(disturbance, "CHAIN_MAX", 3)
+    rows = [("g", f"r{place}", "" if place == 1 else f"r{place - 1}", place) for place in range(9)]
+    columns = "group_id string, rebalance_id string, supersedes string, seq long"
+    whole = {row["rebalance_id"]: row[CHAIN] for row in chained(spark.createDataFrame(rows, columns)).collect()}
+    heads = ["r0", *["r1"] * 3, *["r4"] * 3, *["r7"] * 2]
+    assert whole == {f"r{place}": head for place, head in enumerate(heads)}
+    last = [(*row, row[1] == whole[row[1]]) for row in rows[3:]]
+    cut = chained(spark.createDataFrame(last, f"{columns}, {CHAIN_HEAD} boolean")).collect()
+    found = {row["rebalance_id"]: row[CHAIN] for row in cut}
+    assert found == {**{name: whole[name] for name in found}, "r3": "r3"}
 
 
 def gone(rebalance: str) -> MemberLeft:

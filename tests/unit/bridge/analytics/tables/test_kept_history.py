@@ -6,9 +6,9 @@ import pytest
 
 from bridge.analytics.tables import kept_history
 from bridge.analytics.tables.batch_history import History
-from bridge.analytics.tables.definitions import DATE, FLAPS, REFRESHED
+from bridge.analytics.tables.definitions import DATE, EVENTS, FLAPS, REFRESHED, REJECTED
 from bridge.analytics.tables.kept_history import keep, kept
-from bridge.analytics.tables.publishing import publish, published
+from bridge.analytics.tables.publishing import pinned, publish, published
 from bridge.analytics.tables.snapshot import versions_of
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import DataFile
@@ -52,6 +52,20 @@ def test_tables_that_a_refresh_changed_that_died_are_put_back(store: Store, hist
     version = store.log(FLAPS).version
     assert kept(store) == history
     assert store.log(FLAPS).version == version
+
+
+def test_snapshot_after_tables_were_put_back_shows_no_event_that_they_lack(store: Store) -> None:
+    """A batch came, and who made the tables of it died: until the next one does, readers see neither."""
+    for table in (EVENTS, REJECTED, *REFRESHED):
+        store.commit(table, [])
+    keep(store, History(store, 4, FIRST_BATCHES, BEGAN, ENDS))
+    for table in (EVENTS, REJECTED, FLAPS):
+        store.log(table).commit([DataFile(path=f"{DATE}=2025-11-21/a", size_bytes=1, day="2025-11-21")])
+    kept(store)
+    shown = pinned(store)
+    assert [shown.log(table).files() for table in (EVENTS, REJECTED, FLAPS)] == [[], [], []]
+    keep(store, History(store, 5, FIRST_BATCHES, BEGAN, ENDS))
+    assert [len(pinned(store).log(table).files()) for table in (EVENTS, REJECTED, FLAPS)] == [1, 1, 0]
 
 
 def test_history_of_a_table_that_is_gone_is_not_known(store: Store, history: History) -> None:

@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import CARRIED, EVENTS, FLAPS, STORMS
+from bridge.analytics.tables import store as store_module
+from bridge.analytics.tables.definitions import CARRIED, DAY_US, EVENTS, FLAPS, STORMS
 from bridge.analytics.tables.file_system import FileSystem
 from bridge.analytics.tables.store import CHECKPOINT, Store, changed_days, plain
 
@@ -214,15 +215,27 @@ def test_known_rows_go_that_are_not_made_again(store: Store) -> None:
 
 
 def test_groups_have_what_they_were_given_last(store: Store) -> None:
-    """Of a table without days; other groups keep what is live, in as many files as there were."""
-    store.append(CARRIED, carried_rows(store, ("g", "a", 5), ("h", "b", 5), ("h", "old", 4), ("once", "older", 1)))
-    named = store.spark.createDataFrame([("g",)], "group_id string")
-    store.put_groups(CARRIED, carried_rows(store, ("g", "c", 6)), named, f.col("wall_us") >= 5)
+    """Of a table without days; other groups keep what is live, and a file of which nothing is, is gone."""
+    live_us, dead_us = DAY_US + 5, DAY_US - 4
+    told = (("g", "a", live_us), ("h", "b", live_us), ("h", "old", dead_us), ("once", "older", dead_us))
+    store.append(CARRIED, carried_rows(store, *told))
+    store.append(CARRIED, carried_rows(store, ("z", "of-a-file-that-is-never-touched-again", dead_us)))
+    store.put_groups(CARRIED, carried_rows(store, ("g", "c", live_us)), ["g"], "1970-01-02")
     assert sorted((row["group_id"], row["event_id"]) for row in store.read(CARRIED).collect()) == [
         ("g", "c"),
         ("h", "b"),
     ]
-    assert [file.day for file in store.log(CARRIED).files()] == [None]
+    assert {file.day for file in store.log(CARRIED).files()} == {None}
+    assert {file.least["wall_us"] for file in store.log(CARRIED).files()} == {live_us}
+
+
+def test_many_small_files_of_groups_become_few(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups with a name for one run, each later than all before it, share no file with one that changes."""
+    monkeypatch.setattr(store_module, "FILES_SPARED", 3)
+    for place in range(8):
+        store.put_groups(CARRIED, carried_rows(store, (f"run-{place}", f"e{place}", 5)), [f"run-{place}"])
+    assert len(store.log(CARRIED).files()) <= 4
+    assert store.read(CARRIED).count() == 8
 
 
 def carried_rows(store: Store, *rows: tuple[str, str, int]) -> DataFrame:

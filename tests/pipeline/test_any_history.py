@@ -1,0 +1,106 @@
+"""Whatever becomes of a stream and of whoever keeps its tables, they are those of a run over the same events."""
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables import disturbance
+from bridge.analytics.tables import store as store_module
+from bridge.analytics.tables.definitions import BATCH, EVENTS
+from bridge.analytics.tables.derivation import Derivation
+from bridge.analytics.tables.kept_history import keep, kept
+from bridge.analytics.tables.publishing import pinned
+from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.upkeep import Upkeep, tend
+from tests.support.mortal_store import Killed, MortalStore
+from tests.support.table_truth import contents
+from tests.support.wild_events import COLUMNS, Row, some_late, wild_batches
+
+EFFECTS = 40
+"""A refresh has some thirty effects: a few live through all of them."""
+LAST_DAY = date(2025, 11, 20)
+
+
+def bring(store: Store, rows: Sequence[Row]) -> None:
+    """A batch of events, as an intake would leave them."""
+    store.append(EVENTS, conform(EVENTS, store.spark.createDataFrame(list(rows), COLUMNS)))
+
+
+def refresh(store: Store, batch: int) -> None:
+    """As a stream does that has just been started."""
+    history = kept(store)
+    shown = pinned(store).read(EVENTS).agg(f.max(BATCH)).collect()[0][0]
+    assert history.last_batch < 0 or shown <= history.last_batch
+    extent = history.advance(batch)
+    if extent is None or extent.chunks:
+        make(Derivation(store, batch, extent))
+    keep(store, history)
+
+
+def make(derivation: Derivation) -> None:
+    """All steps."""
+    for stage in derivation.stages():
+        for step in stage.values():
+            step()
+
+
+@dataclass
+class Fate:
+    """What happens to a stream between two batches, drawn."""
+
+    draw: random.Random
+    told: list[str] = field(default_factory=list)
+
+    def befall(self, store: Store, batch: int) -> None:
+        """Whoever makes the tables dies, is late, or they are kept up meanwhile."""
+        if self.draw.random() < 0.2:
+            self.told.append("nobody makes tables")
+            return
+        if self.draw.random() < 0.5:
+            effects = self.draw.randrange(1, EFFECTS)
+            self.told.append(f"dies after {effects} effects")
+            with suppress(Killed):
+                refresh(MortalStore(store.spark, store.root, lives=[effects]), batch)
+        if self.draw.random() < 0.7:
+            self.told.append("makes tables")
+            refresh(store, batch)
+        if self.draw.random() < 0.4:
+            spared = self.draw.choice([0, 168])
+            self.told.append(f"upkeep that spares {spared} hours")
+            tend(store.root, Upkeep(spared_hours=spared), LAST_DAY + timedelta(days=self.draw.randrange(200)))
+
+
+@pytest.mark.timeout(900)
+def test_tables_are_those_of_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a fresh seed: batches of any size, some of it late, kills, restarts, upkeep; chains are cut early, so that
+    some are longer, and files of what is carried are gathered soon.
+    """
+    monkeypatch.setattr(disturbance, "CHAIN_MAX", 2)
+    monkeypatch.setattr(store_module, "FILES_SPARED", 2)
+    seed = random.SystemRandom().randrange(10**9)
+    draw = random.Random(seed)
+    groups, count, events = draw.randrange(1, 8), draw.randrange(2, 6), draw.choice([20, 80, 300])
+    batches = [*wild_batches(seed=seed, groups=groups, batches=count, events=events)]
+    if draw.random() < 0.5:
+        some_late(batches, seed=seed, count=draw.randrange(1, 3))
+    store, fate = Store(spark, str(tmp_path / "stream")), Fate(draw)
+    for batch, rows in enumerate(batches):
+        bring(store, rows)
+        fate.befall(store, batch)
+    refresh(store, count - 1)
+    whole = Store(spark, str(tmp_path / "run"))
+    bring(whole, [row for rows in batches for row in rows])
+    make(Derivation(whole, count - 1))
+    brought, made = contents(store), contents(whole)
+    told = f"seed {seed}: {groups} groups, {count} batches of {events}: {', '.join(fate.told)}"
+    print(told)
+    wrong = {name: (brought[name] - made[name], made[name] - brought[name]) for name in made}
+    assert {name: rows for name, rows in wrong.items() if any(rows)} == {}, told
