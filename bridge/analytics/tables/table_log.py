@@ -34,6 +34,8 @@ NOTE, NOTED_BATCH = "epochbridge", "epochbridge-batch"
 """What a batch has to say, and which one: what gathers files says it again, and may come after a later batch."""
 NOTES_AT_MOST = 32
 """So many of the last commits are looked at for a note."""
+STATISTICS_OF = "delta.dataSkippingStatsColumns"
+"""Under this name a table has the columns of which its log gives statistics; of others those are dropped."""
 CHECKPOINT_COMMITS = "100"
 """After so many commits Delta writes down all files of a table, so that nobody has to read the log from its begin."""
 NOTHING_YET = -1
@@ -234,19 +236,25 @@ class TableLog:
         return not files or {one.path for one in files} <= {one.path for one in self.files()}
 
     def made(self) -> DeltaTable:
-        """The table with all columns that it has by now; made where it is not there."""
+        """The table with all columns and statistics that it has by now; made where it is not there."""
         wanted = Schema([Field(column.name, DELTA_TYPES[column.type]) for column in self._table.columns])
+        told = {STATISTICS_OF: ",".join(statistics(self._table))}
         if self._delta is None:
             self._delta = DeltaTable.create(
                 self._folder,
                 wanted,
                 partition_by=[DATE],
-                configuration={"delta.dataSkippingStatsColumns": ",".join(statistics(self._table))},
+                configuration=told,
             )
         known = {one.name for one in self._delta.schema().fields}
         missing = [one for one in wanted.fields if one.name not in known]
         if missing:
             self._delta.alter.add_columns(missing)
+            self._delta.update_incremental()
+        if told.items() - self._delta.metadata().configuration.items():
+            self._delta.alter.set_table_properties(
+                told, commit_properties=CommitProperties(custom_metadata=self._noted())
+            )
             self._delta.update_incremental()
         return self._delta
 

@@ -1,5 +1,6 @@
 """One table by its log, without Spark."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,8 +9,9 @@ import pytest
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError
 
+from bridge.analytics.tables import table_log
 from bridge.analytics.tables.arrow_types import arrow_schema
-from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, FLAPS, REBALANCES, STORMS
+from bridge.analytics.tables.definitions import BATCH, CARRIED, CHAIN_HEAD, DATE, EVENTS, FLAPS, REBALANCES, STORMS
 from bridge.analytics.tables.table_log import GROUP, NOTES_AT_MOST, NOTHING_YET, DataFile, TableLog, statistics
 
 DAY = "2025-11-21"
@@ -49,6 +51,25 @@ def test_files_come_and_go_at_once(tmp_path: Path) -> None:
     assert TableLog(str(tmp_path), FLAPS, version).files() == [first]
     rows = DeltaTable(str(tmp_path)).to_pyarrow_table(columns=[GROUP, "owner"]).to_pylist()
     assert rows == [{GROUP: "i", "owner": None}]
+
+
+def test_table_of_an_earlier_release_knows_what_later_files_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of which it had no statistics, and one that it did not have; what a batch has noted stays."""
+    fewer = tuple(name for name in table_log.STATISTICS if name != "wall_us")
+    lacking = tuple(column for column in CARRIED.columns if column.name != CHAIN_HEAD)
+    one = DataFile(path="a", size_bytes=1, day=None, rows=1, least={"wall_us": 5}, most={"wall_us": 7})
+    with monkeypatch.context() as earlier:
+        earlier.setattr(table_log, "STATISTICS", fewer)
+        TableLog(str(tmp_path), replace(CARRIED, columns=lacking)).commit([], done=3, note="x")
+    log = TableLog(str(tmp_path), CARRIED)
+    log.commit([one])
+    reopened = TableLog(str(tmp_path), CARRIED)
+    assert (reopened.files(), reopened.note(), reopened.done()) == ([one], "x", 3)
+    version = reopened.version
+    reopened.made()
+    assert reopened.version == version
 
 
 def test_batch_and_note_are_of_their_commit(tmp_path: Path) -> None:
@@ -113,7 +134,7 @@ def test_file_is_passed_over_by_its_least_and_greatest(asked: str, is_there: boo
 
 def test_statistics_are_of_columns_that_a_table_has() -> None:
     """Every table has groups, those that batches bring know which, and what lasts knows when."""
-    of_events, of_rebalances = [GROUP, BATCH, "boot", "number"], [GROUP, "began_us", "ended_us"]
+    of_events, of_rebalances = [GROUP, BATCH, "boot", "number", "wall_us"], [GROUP, "began_us", "ended_us"]
     assert (statistics(EVENTS), statistics(REBALANCES)) == (of_events, of_rebalances)
     assert all(statistics(table) for table in (FLAPS, STORMS))
 
