@@ -27,9 +27,11 @@ from bridge.journal.sqlite import SqliteJournal
 from bridge.net import broker_side
 from bridge.net.client_questions import ClientQuestions
 from bridge.session.client_session import ClientSession
+from bridge.session.contracts import OnAnswer
 from bridge.supervision import TASKS, Task
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import encode_request
+from bridge.wire.codec.registry import Reply, encode_request
+from bridge.wire.errors import MalformedFrame
 from tests.support.admin_asked import get
 from tests.support.failing_tasks import FailingTasks
 from tests.support.kafka import KafkaUnderTest, TopicFactory
@@ -42,6 +44,7 @@ from translators.dialects.offsets import GroupOffsets, OffsetFetch
 
 PATIENCE_S = 60.0
 LOOK_S = 0.02
+Decode = Callable[[bytes], Reply | MalformedFrame]
 UNREAD = GroupId("embedded-" + "x" * 30_000)
 UNREAD_REQUESTS, UNREAD_NAMES = 30, 30
 """So much that no socket holds the answers."""
@@ -194,8 +197,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> FailingTasks:
     take_answer = ClientQuestions._take_answer
     take_none = one.strike_call(tasks.BROKER_ANSWER, take_answer)
 
-    def take(asking: ClientQuestions, *given: object) -> None:
-        (take_none if given[-1] is None else take_answer)(asking, *given)  # type: ignore[arg-type]
+    def take(asking: ClientQuestions, decode: Decode, on_answer: OnAnswer, frame: bytes | None) -> None:
+        (take_none if frame is None else take_answer)(asking, decode, on_answer, frame)
 
     monkeypatch.setattr(ClientQuestions, "_take_answer", take)
     monkeypatch.setattr(SqliteJournal, "is_overgrown", lambda _: one.wants(tasks.COMPACTION))
