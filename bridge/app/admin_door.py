@@ -9,9 +9,8 @@ from bridge.config.keys import Settings
 from bridge.log_lines import Line, LogFields, RateLimitedLog
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
-from bridge.net.tls import ClientTls, TlsContext, client_context
-from bridge.net.tls_renewal import CertificateFiles, Certificates
-from bridge.net.tls_stream import TlsStream
+from bridge.net.tls import CertificateFiles, Certificates, ClientTls, TlsContext, client_context
+from bridge.net.tls_transport import TlsStream
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected

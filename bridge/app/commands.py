@@ -8,7 +8,7 @@ from bridge.admin.contracts import (
     RemovalResult,
     RemovedSeat,
 )
-from bridge.app.classic_views import by_topic
+from bridge.app.views import by_topic
 from bridge.coordinators.embedded.operators import Conversion as Done
 from bridge.coordinators.embedded.operators import MemberPreview, Operators
 from bridge.engine.commands import GroupType

@@ -32,8 +32,7 @@ from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.service_notices import Say, ServiceNotices, announce
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
 from bridge.app.surveys import AppSurveys, Ears
-from bridge.app.upstream_views import UpstreamViews
-from bridge.app.views import AppSnapshots
+from bridge.app.views import AppSnapshots, UpstreamViews
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
 from bridge.coordinators.admission import FreshIds, SessionBounds
@@ -62,7 +61,7 @@ from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
-from bridge.net.tls_renewal import Certificates
+from bridge.net.tls import Certificates
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
 from bridge.supervision import ANNOUNCEMENT, CERTIFICATES, EVENTS, RELOAD, SERVING, Failures, start_job

@@ -11,7 +11,7 @@ from bridge.config.causes import PORT_MAX
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.session.balancers import Balancers, Network
-from bridge.session.host_names import HostPattern
+from bridge.session.broker_addresses import HostPattern
 
 PATTERN = "listen.sni.pattern"
 NODE_ID = "{id}"

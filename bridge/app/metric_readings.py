@@ -13,9 +13,8 @@ from bridge.coordinators.owner_task import OwnerState
 from bridge.coordinators.turn_times import BOUNDS_NS, TimeTally, TurnTimes
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.net.proxy import Proxy
-from bridge.telemetry.coordinator_metrics import CoordinatorFigures, TimeFigures
-from bridge.telemetry.log_stream import told_bugs
-from bridge.telemetry.metrics import Readings
+from bridge.telemetry.logs import told_bugs
+from bridge.telemetry.metrics import CoordinatorFigures, Readings, TimeFigures
 
 SECOND_NS = 1_000_000_000
 

@@ -12,7 +12,7 @@ from bridge.net.cluster import OWN_SOFTWARE
 from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
 from bridge.telemetry.group_figures import GroupFigures
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
-from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
+from bridge.telemetry.rebalances.gathering import RebalanceSink, Taker
 from bridge.telemetry.request_times import RequestTimes
 
 SCHEMES = ("http://", "https://")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import trio
 
-from bridge.coordinators.journal_entries import EntryBlocks
+from bridge.coordinators.durability import EntryBlocks
 from bridge.ports import Condense, Journal, JournalFull, JournalUnavailable
 from bridge.session.contracts import Access
 from bridge.supervision import COMPACTION, Failures, start_guarded

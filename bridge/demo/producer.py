@@ -11,8 +11,7 @@ from importlib.metadata import version
 
 import confluent_kafka
 
-from bridge.demo.events import Ended, Failed, Partition, Produced, Protocol, SpanCollector, Started, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import Ended, EventWriter, Failed, Partition, Produced, Protocol, SpanCollector, Started, now_ns
 from bridge.demo.members.process import StopSignal
 
 REPORT_INTERVAL_NS = 200_000_000

@@ -10,9 +10,14 @@ from struct import Struct, error
 from zlib import crc32
 
 from bridge.journal import acknowledged, sqlite_schema
-from bridge.journal.acknowledged import PRIVATE, Acknowledged, AcknowledgedFile, Counts, Reading, Unreadable
-from bridge.journal.completeness import (
+from bridge.journal.acknowledged import (
+    PRIVATE,
+    Acknowledged,
+    AcknowledgedFile,
+    Counts,
     Loss,
+    Reading,
+    Unreadable,
     find_loss,
     may_be_lost,
     refuse_loss,

@@ -12,8 +12,8 @@ import trio
 from bridge.net.client_hello import NO_NAME, HelloReader, names_unraised
 from bridge.net.tls_faults import explain_client
 from bridge.net.tls_transport import NamedSocket, TlsTransport
+from bridge.session.broker_addresses import HostNames, UnknownHost
 from bridge.session.close_reasons import CloseReason
-from bridge.session.host_names import HostNames, UnknownHost
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
 from bridge.wire.proxy_protocol import SIGNATURE

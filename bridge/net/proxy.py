@@ -36,19 +36,17 @@ from bridge.net.listener import (
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
-from bridge.net.tls import ClientCertificates, broker_context, client_context
-from bridge.net.tls_renewal import CertificateFiles, Certificates, Renewed
+from bridge.net.tls import CertificateFiles, Certificates, ClientCertificates, Renewed, broker_context, client_context
 from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport
 from bridge.session.balancers import Balancers
-from bridge.session.broker_addresses import Address, Advertised, Directory
+from bridge.session.broker_addresses import Address, Advertised, Directory, HostNames
 from bridge.session.client_session import ClientSession, ReportKind, Rules
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
-from bridge.session.host_names import HostNames
 from bridge.session.limits import Limits
 from bridge.session.new_connections import NewConnections
 from bridge.session.requests import Rejected

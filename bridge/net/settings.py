@@ -8,8 +8,7 @@ from bridge.net.kept_logins import KeptLogins
 from bridge.net.own_login import LoginSource
 from bridge.net.tls import BrokerTls, ClientTls
 from bridge.session.balancers import Balancers
-from bridge.session.broker_addresses import Address
-from bridge.session.host_names import HostPattern
+from bridge.session.broker_addresses import Address, HostPattern
 from bridge.session.limits import Limits
 
 

@@ -12,8 +12,7 @@ import click
 
 from bridge.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, Told
 from bridge.telemetry.event_log.files import event_files
-from bridge.telemetry.trace.selection import NothingToShow
-from bridge.telemetry.trace.whereabouts import find_folder, log_options
+from bridge.telemetry.trace.selection import NothingToShow, find_folder, log_options
 from bridge.whatif.configuration import Unplayable, configure
 
 SECOND_US = 1_000_000

@@ -64,7 +64,7 @@ class _CutShort:
 
 
 class GroupFigures:
-    """Counts rebalances that are over (`rebalance_sink.Taker`), and single events (`event_log.sinks.Sink`).
+    """Counts rebalances that are over (`rebalances.gathering.Taker`), and single events (`event_log.sinks.Sink`).
 
     At most `waits_max` rebalances are kept until somebody takes them; then the oldest go.
     """

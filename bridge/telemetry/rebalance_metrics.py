@@ -21,7 +21,7 @@ MIXED = "mixed"
 
 
 class RebalanceMetrics:
-    """What all rebalances since the start come to (`rebalance_sink.Taker`); any thread may read it.
+    """What all rebalances since the start come to (`rebalances.gathering.Taker`); any thread may read it.
 
     `has_traces` says that traces are sent somewhere, so that an example of one leads to it; `is_fed` that rebalances
     come at all.

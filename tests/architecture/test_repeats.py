@@ -37,7 +37,7 @@ UNBOUNDED = {
     "bridge/net/listener.py: accept_from": JOB,
     "bridge/net/proxy.py: keep_refreshing": JOB,
     "bridge/net/proxy.py: sweep": JOB,
-    "bridge/net/tls_renewal.py: keep_looking": JOB,
+    "bridge/net/tls.py: keep_looking": JOB,
     "bridge/supervision.py: keep_running": JOB,
 }
 """Loops that end with the process, or that somebody else bounds."""

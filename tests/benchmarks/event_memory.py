@@ -19,7 +19,7 @@ from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
-from bridge.telemetry.rebalance_sink import RebalanceSink
+from bridge.telemetry.rebalances.gathering import RebalanceSink
 from bridge.telemetry.schema.terms import Road
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError

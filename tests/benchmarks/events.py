@@ -25,7 +25,7 @@ from bridge.telemetry.observing import Guard
 from bridge.telemetry.otel.exporting import HTTP, Collector, open_takers
 from bridge.telemetry.passing import ObservedPassing
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
-from bridge.telemetry.rebalance_sink import RebalanceSink, Taker
+from bridge.telemetry.rebalances.gathering import RebalanceSink, Taker
 from bridge.telemetry.schema.terms import Road
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_reply, encode_request

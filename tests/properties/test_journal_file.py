@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.journal import acknowledged, completeness
+from bridge.journal import acknowledged
 from bridge.journal.acknowledged import SUFFIX
 from bridge.journal.refusals import JournalForeign, JournalRefused
 from bridge.journal.sqlite import recover_file
@@ -167,7 +167,7 @@ def test_normal_may_lose_the_tail_of_either_file_with_the_machine_and_says_so(
             put(settings, (database, log, number))
             with monkeypatch.context() as patch:
                 if boot is not None:
-                    patch.setattr(completeness, "boot_id", lambda: OTHER_BOOT)
+                    patch.setattr(acknowledged, "boot_id", lambda: OTHER_BOOT)
                 opened = try_to_open(settings)
                 if isinstance(opened, str):
                     assert boot is None, opened

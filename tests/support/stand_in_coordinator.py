@@ -6,7 +6,7 @@ It must not know the engine, nor the owner that it stands behind.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bridge.coordinators.journal_entries import Entry
+from bridge.coordinators.durability import Entry
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import (

@@ -6,16 +6,17 @@ from math import inf
 
 import trio
 
-from bridge.coordinators.embedded.bridge_claims import (
+from bridge.coordinators.embedded.bridge_meeting import (
     GROUPS_MAX,
     Claims,
     Digest,
+    Meeting,
+    Place,
     Standing,
     digest,
     find_stronger,
     judge,
 )
-from bridge.coordinators.embedded.bridge_meeting import Meeting, Place
 from bridge.log_lines import PASSING, LogFields, of_embedded
 from bridge.migration.missing_rights import Resource, Right
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused

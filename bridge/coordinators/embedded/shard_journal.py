@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.journal_entries import Entry
+from bridge.coordinators.durability import Entry
 from bridge.engine import records_codec
 from bridge.engine.apply import apply
 from bridge.engine.commands import Speaks

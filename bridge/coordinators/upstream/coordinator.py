@@ -6,7 +6,7 @@ from itertools import count
 from typing import assert_never
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.journal_entries import Entry
+from bridge.coordinators.durability import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, to_answer, to_heartbeat

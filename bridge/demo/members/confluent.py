@@ -6,8 +6,7 @@ from importlib.metadata import version
 
 import confluent_kafka
 
-from bridge.demo.events import Partition, Protocol, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import EventWriter, Partition, Protocol, now_ns
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
 from bridge.demo.members.recorder import Recorder
 

@@ -10,8 +10,7 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaError
 
-from bridge.demo.events import Partition, Protocol, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import EventWriter, Partition, Protocol, now_ns
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
 from bridge.demo.members.recorder import Recorder
 

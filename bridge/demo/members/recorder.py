@@ -11,6 +11,7 @@ from bridge.demo.events import (
     Committed,
     Consumed,
     Ended,
+    EventWriter,
     Failed,
     Lost,
     Mode,
@@ -20,7 +21,6 @@ from bridge.demo.events import (
     SpanCollector,
     Started,
 )
-from bridge.demo.events_json import EventWriter
 from bridge.demo.members.process import MemberOptions
 
 

@@ -20,7 +20,7 @@ from bridge.telemetry.metric_names import BUCKETS_S
 from bridge.telemetry.otel import names
 from bridge.telemetry.otel.names import LINK, SCHEMA_URL, SCOPE
 from bridge.telemetry.otel.spans import SpanId, SpanPlan, plan_spans
-from bridge.telemetry.rebalance_sink import Taker
+from bridge.telemetry.rebalances.gathering import Taker
 from bridge.telemetry.rebalances.rebalance import Rebalance
 
 GROUPS_MAX = 500
@@ -29,7 +29,7 @@ SECOND_US = 1_000_000
 
 
 class MetricTaker:
-    """Adds each rebalance up (`rebalance_sink.Taker`)."""
+    """Adds each rebalance up (`rebalances.gathering.Taker`)."""
 
     def __init__(self, reader: MetricReader, resource: Resource) -> None:
         self._provider = MeterProvider([reader], resource)
@@ -116,7 +116,7 @@ def open_takers(collector: Collector, version: str) -> tuple[Taker, ...]:
 
 
 class TraceTaker:
-    """Makes a trace of each rebalance (`rebalance_sink.Taker`)."""
+    """Makes a trace of each rebalance (`rebalances.gathering.Taker`)."""
 
     def __init__(self, exporter: SpanExporter, resource: Resource) -> None:
         self._processor: SpanProcessor = BatchSpanProcessor(exporter, max_queue_size=QUEUE_SPANS_MAX)

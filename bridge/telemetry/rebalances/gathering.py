@@ -1,13 +1,14 @@
-"""Gathers the events of a running bridge into rebalances, and gives each out once everything about it has happened.
+"""Gathers the events of a running bridge into rebalances, and hands each to those who trace and measure it."""
 
-The clock comes in with events and calls, and everything it keeps has a limit.
-"""
-
+import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
 
 from bridge.telemetry.cause.context import keep_past
+from bridge.telemetry.event_log.sinks import Fate, Line
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.facts import (
@@ -26,6 +27,11 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
 )
 from bridge.telemetry.schema.terms import Phase
+
+# ---------------------------------------------------------------------------------------- gathering
+# Gathers the events of a running bridge into rebalances, and gives each out once everything about it has happened.
+#
+# The clock comes in with events and calls, and everything it keeps has a limit.
 
 LINGER_US = 15_000_000
 """How long after its end a rebalance is kept for first Fetches and commits; kafka clients commit every five seconds."""
@@ -225,3 +231,63 @@ def _owe(opened: _Open, event: Event) -> None:
             opened.ended_us = event.stamp.mono_us
         case _:
             pass
+
+
+# ----------------------------------------------------------------------------------- rebalance sink
+# Hands ended rebalances to those who trace and measure them, in the thread of the event log.
+#
+# One that fails is logged and costs the others nothing.
+
+LOG = logging.getLogger("epochbridge.telemetry")
+FAILURES_LOGGED_MAX = 10
+
+
+class Taker(Protocol):
+    """Somebody who makes something of rebalances."""
+
+    def take(self, rebalance: Rebalance) -> None:
+        """A rebalance is over."""
+        ...
+
+    def close(self) -> None:
+        """No more will come: send what is held, within seconds."""
+        ...
+
+
+class RebalanceSink:
+    """A place for events (`event_log.sinks.Sink`) that keeps none."""
+
+    def __init__(self, takers: Sequence[Taker], now_us: Callable[[], int]) -> None:
+        self.fate = Fate()
+        self._takers = tuple(takers)
+        self._now_us = now_us
+        self._gatherer = Gatherer()
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """See `Sink.write`."""
+        for line in lines:
+            self._gatherer.add(line.event)
+        self.tend()
+
+    def tend(self) -> None:
+        """See `Sink.tend`."""
+        self._hand_out(self._gatherer.settle(self._now_us()))
+
+    def close(self) -> None:
+        """See `Sink.close`."""
+        self._hand_out(self._gatherer.flush())
+        for taker in self._takers:
+            self._guarded(taker.close)
+
+    def _hand_out(self, rebalances: Iterable[Rebalance]) -> None:
+        for rebalance in rebalances:
+            for taker in self._takers:
+                self._guarded(partial(taker.take, rebalance))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            self.fate.failures += 1
+            if self.fate.failures <= FAILURES_LOGGED_MAX:
+                LOG.exception("EB-OTEL-003: a rebalance could not be traced or measured; please report this")

@@ -10,8 +10,7 @@ from bridge.telemetry.report.documents import as_html, as_json, as_markdown
 from bridge.telemetry.report.evidence import Evidence, find_evidence
 from bridge.telemetry.schema.facts import Event
 from bridge.telemetry.trace.command import read_duration
-from bridge.telemetry.trace.selection import NothingToShow
-from bridge.telemetry.trace.whereabouts import find_folder, log_options
+from bridge.telemetry.trace.selection import NothingToShow, find_folder, log_options
 
 FORMATS: Mapping[str, Callable[[Evidence], str]] = {"md": as_markdown, "html": as_html, "json": as_json}
 

@@ -10,9 +10,16 @@ from rich.console import Console
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.exports import perfetto_trace, rebalances_document
 from bridge.telemetry.trace.page import draw_page
-from bridge.telemetry.trace.selection import Aside, NothingToShow, Wanted, find_rebalances, parse_duration
+from bridge.telemetry.trace.selection import (
+    Aside,
+    NothingToShow,
+    Wanted,
+    find_folder,
+    find_rebalances,
+    log_options,
+    parse_duration,
+)
 from bridge.telemetry.trace.waterfall import draw
-from bridge.telemetry.trace.whereabouts import find_folder, log_options
 
 PLAIN_COLUMNS = 160
 """How wide a drawing is that goes into a file or a pipe."""

@@ -14,8 +14,7 @@ from types import FrameType
 import kafka
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from bridge.demo.events import Partition, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import EventWriter, Partition, now_ns
 from bridge.demo.members import confluent, kafka_python
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
 from bridge.demo.members.recorder import Recorder

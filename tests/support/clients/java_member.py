@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.demo.events import Protocol, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import EventWriter, Protocol, now_ns
 from bridge.demo.kafka_java import archive_options
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
 from bridge.demo.members.recorder import Recorder

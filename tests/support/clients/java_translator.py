@@ -6,8 +6,7 @@ It runs in a session of its own, so that it still tells what Java said before bo
 import sys
 from collections.abc import Iterable
 
-from bridge.demo.events import Event, Failed, Mode, now_ns, wall_ms_to_now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import Event, EventWriter, Failed, Mode, now_ns, wall_ms_to_now_ns
 from tests.support.clients.java_events import events_of
 
 

@@ -12,7 +12,7 @@ from bridge.app.composition import make_owner
 from bridge.app.journal import keep_journal
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
-from bridge.coordinators.embedded.bridge_claims import Claims
+from bridge.coordinators.embedded.bridge_meeting import Claims
 from bridge.coordinators.embedded.groups import EmbeddedGroups, EmbeddedSettings
 from bridge.coordinators.ledger import Clients
 from bridge.migration.route import Road

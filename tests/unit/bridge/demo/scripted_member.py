@@ -8,8 +8,7 @@ import signal
 import sys
 import time
 
-from bridge.demo.events import Assigned, Ended, Mode, Partition, Revoked, Started, now_ns
-from bridge.demo.events_json import EventWriter
+from bridge.demo.events import Assigned, Ended, EventWriter, Mode, Partition, Revoked, Started, now_ns
 from bridge.demo.members.process import parse_member_options
 
 cut = sys.argv.index("--")

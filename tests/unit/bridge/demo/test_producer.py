@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import confluent_kafka
 import pytest
 
-from bridge.demo.events import Ended, Partition, Produced, Started
-from bridge.demo.events_json import decode_event
+from bridge.demo.events import Ended, Partition, Produced, Started, decode_event
 from bridge.demo.producer import BURST_MAX, due_records, parse_producer_options
 
 SECOND_NS = 1_000_000_000

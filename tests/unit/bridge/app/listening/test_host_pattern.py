@@ -9,7 +9,7 @@ from bridge.app.process import find_faults
 from bridge.config.configuration import load
 from bridge.config.faults import FaultCode
 from bridge.config.keys import Settings
-from bridge.session.host_names import HostPattern
+from bridge.session.broker_addresses import HostPattern
 from tests.support.certificates import Authority
 
 NAMED = "advertised.host=kafka.example"

@@ -13,9 +13,8 @@ import trio
 import trio.testing
 
 from bridge.net.tls import ClientTls, TlsIdentity
-from bridge.session.broker_addresses import Address
+from bridge.session.broker_addresses import Address, HostPattern
 from bridge.session.close_reasons import CloseReason
-from bridge.session.host_names import HostPattern
 from bridge.wire.apis import ApiKey
 from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame

@@ -10,6 +10,7 @@ from bridge.demo.events import (
     Consumed,
     Ended,
     Event,
+    EventWriter,
     Failed,
     Lost,
     Mode,
@@ -17,8 +18,8 @@ from bridge.demo.events import (
     Protocol,
     Revoked,
     Started,
+    decode_event,
 )
-from bridge.demo.events_json import EventWriter, decode_event
 from bridge.demo.members.process import parse_member_options
 from bridge.demo.members.recorder import Recorder
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.coordinators.embedded.bridge_claims import Claims, Standing, decode, digest, encode, find_stronger, judge
+from bridge.coordinators.embedded.bridge_meeting import Claims, Standing, decode, digest, encode, find_stronger, judge
 from translators.dialects.ids import GroupId
 
 GROUP = digest(GroupId("orders"))

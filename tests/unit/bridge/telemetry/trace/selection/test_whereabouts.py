@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from bridge.admin.bridge_option import TOKEN
 from bridge.telemetry.report.command import report
 from bridge.telemetry.trace.command import trace
-from bridge.telemetry.trace.selection import NothingToShow
-from bridge.telemetry.trace.whereabouts import find_folder
+from bridge.telemetry.trace.selection import NothingToShow, find_folder
 
 
 @contextmanager

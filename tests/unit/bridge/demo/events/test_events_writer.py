@@ -3,8 +3,7 @@
 import io
 from pathlib import Path
 
-from bridge.demo.events import Ended, Failed
-from bridge.demo.events_json import EventWriter, decode_event
+from bridge.demo.events import Ended, EventWriter, Failed, decode_event
 
 
 def test_writer_two_events_are_two_lines_in_order() -> None:

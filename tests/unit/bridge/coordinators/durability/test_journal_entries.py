@@ -1,6 +1,6 @@
 """Entries that are encoded when they are read."""
 
-from bridge.coordinators.journal_entries import AT_ONCE_MAX, Entries, Entry, EntryBlocks, encode_entries
+from bridge.coordinators.durability import AT_ONCE_MAX, Entries, Entry, EntryBlocks, encode_entries
 from bridge.engine.records import GroupEpochBumped
 from bridge.ports import TellsGroups
 from translators.dialects.ids import GroupId

@@ -9,8 +9,16 @@ from pathlib import Path
 import pytest
 import trio
 
-from bridge.net.tls import BrokerTls, ClientTls, TlsFile, TlsIdentity, TlsTrust, TlsUnusable, client_context
-from bridge.net.tls_renewal import CertificateFiles
+from bridge.net.tls import (
+    BrokerTls,
+    CertificateFiles,
+    ClientTls,
+    TlsFile,
+    TlsIdentity,
+    TlsTrust,
+    TlsUnusable,
+    client_context,
+)
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from tests.support.certificates import Authority

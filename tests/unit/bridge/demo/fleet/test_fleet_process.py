@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from bridge.demo.events import Ended, Failed
-from bridge.demo.fleet_process import ClientProcess
+from bridge.demo.fleet import ClientProcess
 
 ENDS_ON_TERM = """
 import signal, sys, time

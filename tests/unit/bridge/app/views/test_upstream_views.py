@@ -4,7 +4,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.admin.contracts import TopicPartitions
-from bridge.app.upstream_views import UpstreamViews
+from bridge.app.views import UpstreamViews
 from tests.support.embedded_world import leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import LOOK_PAUSE_S, granted, refused, unchanged, upstream_world

@@ -10,6 +10,7 @@ from bridge.demo.events import (
     Consumed,
     Ended,
     Event,
+    EventError,
     Failed,
     Lost,
     Mode,
@@ -18,8 +19,9 @@ from bridge.demo.events import (
     Protocol,
     Revoked,
     Started,
+    decode_event,
+    encode_event,
 )
-from bridge.demo.events_json import EventError, decode_event, encode_event
 
 P0, P1 = Partition("orders", 0), Partition("orders", 1)
 STARTED = Started(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.admin.contracts import TopicPartitions
-from bridge.app.classic_views import by_topic, member_views
+from bridge.app.views import by_topic, member_views
 from bridge.engine.describe import ClassicGroupSnapshot
 from bridge.engine.model import ClassicMember
 from translators.dialects.consumer_protocol import encode_assignment

@@ -6,8 +6,17 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded.bridge_claims import Claims, digest, encode
-from bridge.coordinators.embedded.bridge_meeting import PROTOCOL, READ_PAUSE_S, READ_TRIES, SESSION_MS, Meeting, Place
+from bridge.coordinators.embedded.bridge_meeting import (
+    PROTOCOL,
+    READ_PAUSE_S,
+    READ_TRIES,
+    SESSION_MS,
+    Claims,
+    Meeting,
+    Place,
+    digest,
+    encode,
+)
 from bridge.ports import BrokerUnreachable, GroupRefused
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeBroker

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from bridge.net.tls_stream import TlsStream
-from bridge.net.tls_transport import shake_hands
+from bridge.net.tls_transport import TlsStream, shake_hands
 from tests.support.certificates import Authority
 
 
