@@ -321,7 +321,7 @@ def _let_moves_ask(moving: Moving, surveys: AppSurveys, cluster: UpstreamCluster
     """What brokers can do they are asked by whoever surveys them."""
     known = KnownAbilities(surveys.abilities, lambda: frozenset(cluster.directory.brokers.items()), TrioClock().now_ms)
     moving.live.reconverts = partial(_reconverts, known)
-    moving.preflight.abilities = known.now
+    moving.preflight.abilities, moving.preflight.forget_abilities = known.now, known.forget
 
 
 async def _reconverts(known: KnownAbilities) -> bool | None:

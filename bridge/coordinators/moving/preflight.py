@@ -29,6 +29,10 @@ async def _nothing_known() -> BrokerAbilities:
     return BrokerAbilities()
 
 
+def _nothing_to_forget() -> None:
+    """Nobody is asked."""
+
+
 async def _nothing_seen(_order: MoveOrder, _origin: Road, _members: Members) -> Sight:
     return NOTHING_SEEN
 
@@ -66,6 +70,10 @@ class KnownAbilities:
             self._known, self._of, self._until_ms = found, self._cluster(), self._now_ms() + KEPT_MS
         return found
 
+    def forget(self) -> None:
+        """Have brokers asked anew at the next order: what stood in the way of this one an operator may mend at once."""
+        self._until_ms = 0
+
 
 class Preflight:
     """Asks what brokers can do, has a look at the group, and judges orders by both."""
@@ -73,6 +81,8 @@ class Preflight:
     def __init__(self) -> None:
         self.abilities: Callable[[], Awaitable[BrokerAbilities]] = _nothing_known
         """Set by who can ask the brokers; takes no longer than `ASK_S`."""
+        self.forget_abilities: Callable[[], None] = _nothing_to_forget
+        """Set by the same."""
         self.see: Callable[[MoveOrder, Road, Members], Awaitable[Sight]] = _nothing_seen
         """Set by who can look at groups."""
 
@@ -91,6 +101,8 @@ class Preflight:
         if abilities.takeover is TakeOver.UNKNOWN:
             # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
             return tuple(one for one in obstacles if one.code in OF_A_LOOK)
+        if any(one.code not in OF_A_LOOK for one in obstacles):
+            self.forget_abilities()
         return obstacles
 
 

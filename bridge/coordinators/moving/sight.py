@@ -36,6 +36,8 @@ often than this may not be seen.
 """
 LOOKS_MAX = 4
 """Looks behind a change that nobody asked for here: the first may have been on its way when the look began."""
+COMMITS_S = 10.0
+"""How long the look at commits may take in all, of a broker that answers late; nothing is known then."""
 TOPICS_S = 2.0
 """How long brokers may take to say which topics clients may see; of whom they don't, nothing is known."""
 OFFSET_FETCH_UNTIL = 7
@@ -118,7 +120,8 @@ async def has_foreign_commits(
 ) -> bool:
     """Whether what is committed for these partitions changes without a commit that went by this bridge.
 
-    One such change is no proof, as its commit may have been sent before anybody listened; one behind a whole look is.
+    One such change is no proof, as its commit may have been sent before anybody listened; another one behind a whole
+    look is, of the same partition or of another.
     """
     with ears.listen(group_id) as heard:
         try:
@@ -227,7 +230,8 @@ class Look:
         partitions = frozenset(one for member in passing for one in member.using)
 
         async def look_at_commits() -> None:
-            is_foreign.append(await has_foreign_commits(self.broker, self.ears, order.group_id, partitions))
+            with trio.move_on_after(COMMITS_S):
+                is_foreign.append(await has_foreign_commits(self.broker, self.ears, order.group_id, partitions))
 
         async with trio.open_nursery() as nursery:
             if order.destination is Road.UPSTREAM:

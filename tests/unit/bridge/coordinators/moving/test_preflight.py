@@ -181,6 +181,28 @@ async def test_brokers_are_not_asked_at_each_order() -> None:
     assert [await known.now(), await known.now(), len(asked)] == [says, says, 4]
     says = ABLE
     assert [await known.now(), await known.now(), len(asked)] == [ABLE, ABLE, 5]
+    known.forget()
+    assert [await known.now(), len(asked)] == [ABLE, 6]
+
+
+async def test_refusal_of_brokers_is_asked_for_anew_at_the_next_order(autojump_clock: MockClock) -> None:
+    """An operator mends the policy and gives the order again: it was refused for half a minute more."""
+    says = [await _disabled(), ABLE]
+    async with moving_world() as world:
+        world.at_broker({"a": frozenset({TopicPartition(TOPIC, 0)})})
+        world.joined("a")
+
+        async def ask() -> BrokerAbilities:
+            return says[0]
+
+        known = KnownAbilities(ask, lambda: None, lambda: 0)
+        preflight = world.candidates.preflight
+        preflight.abilities, preflight.forget_abilities = known.now, known.forget
+        refused = await world.live.check(TO_UPSTREAM)
+        del says[0]
+        checked = await world.live.check(TO_UPSTREAM)
+    assert [obstacle.code for obstacle in refused.obstacles] == ["EB-MOVE-112"]
+    assert checked.obstacles == ()
 
 
 async def test_who_was_found_long_ago_is_looked_for_once_more(autojump_clock: MockClock) -> None:
