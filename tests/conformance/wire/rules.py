@@ -39,7 +39,7 @@ TESTED: Mapping[str, str] = {
     "K2.28": f"{ENGINE}/consumer/retargeting/test_retargeting.py",
     "K2.29": f"{ENGINE}/consumer/target/test_target.py",
     "K2.40": "tests/properties/test_engine_laws.py",
-    "K2.51": f"{ENGINE}/expiry/test_expiry.py::test_several_expire_together_with_one_epoch",
+    "K2.51": f"{ENGINE}/leaving/test_expiry.py::test_several_expire_together_with_one_epoch",
     "K2.62": f"{ENGINE}/test_settings.py",
     "K3.1": "tests/unit/bridge/config/test_configuration.py",
     "K3.9": "tests/conformance/test_conversion_scenarios.py",
