@@ -214,9 +214,7 @@ def _pick_released_by_index(
 
 
 # ------------------------------------------------------------------------------------------ uniform
-# The `uniform` assignor: the best balance subscriptions allow, and of all ways to it one that moves least.
-#
-# Where members want different, overlapping topics it keeps claims, hands out the rest, settles, and deals names.
+# The assignor itself: where it begins anew, and where it revises.
 
 
 class Uniform(IncrementalAssignor):
