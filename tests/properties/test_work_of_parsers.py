@@ -48,6 +48,7 @@ from bridge.wire.own_questions import (
 from bridge.wire.sasl import (
     Credentials,
     Mechanism,
+    read_answer_token,
     read_authenticate,
     read_handshake,
     read_lifetime_ms,
@@ -322,6 +323,9 @@ BY_HAND: dict[str, Make] = {
     ),
     "read_lifetime_ms": lambda n: partial(
         read_lifetime_ms, response_frame(36, 2, 1, bytes(2) + b"\x01" + compact_size_bytes(n) + b"a" * n + bytes(8)), 2
+    ),
+    "read_answer_token": lambda n: partial(
+        read_answer_token, response_frame(36, 2, 1, bytes(2) + b"\x01" + compact_size_bytes(n) + b"a" * n + bytes(8)), 2
     ),
     "read_username": lambda n: partial(with_header, read_username, login(n, b"\0" + b"u" * n + b"\0p")),
     "read_username, SCRAM": lambda n: partial(with_header, read_username, login(n, b"n,,n=" + b"=2C" * n + b",r=x")),
