@@ -245,11 +245,16 @@ class ClientSession:
         header = head.header
         if header.client_id is not None and header.client_id != self.identity.client_id:
             self._introduce(header.client_id)
-        decided = self._decide_early(header, offered)
-        if decided is not None:
-            return decided
+        if self.login.is_over and header.api_key not in OF_LOGIN:
+            # A broker would close, also at what nobody has to ask it.
+            return Rejected(CloseReason.LOGIN_RAN_OUT, f"client {header.client_id!r}")
         if header.api_key == ApiKey.API_VERSIONS:
             return self._api_versions(head, offered.answer)
+        login = self.bridge_login
+        # Not a call more for those who log in elsewhere.
+        decided = _refused(header, offered.answer.versions) or (None if login is None else self._log_in(login, header))
+        if decided is not None:
+            return decided
         if treatment(header.api_key) is Treatment.ANSWERED:
             return self._group_request(head, offered, found)
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
@@ -260,22 +265,12 @@ class ClientSession:
             return self._other_kind(head)
         if carries_addresses(header.api_key, header.api_version):
             return self._from_memory(head, offered.remembered) or self._rewritten(head)
-        if header.api_key in OF_LOGIN:
-            self.says_it_authenticates = True
-            self._note_principal(head)
-            return LoggingIn(self._reserve(header))
-        return Relayed(self._reserve_stream(header))
+        return self._login_at_broker(head) if header.api_key in OF_LOGIN else Relayed(self._reserve_stream(header))
 
-    def _decide_early(self, header: RequestHeader, offered: Offered) -> LoggingIn | Rejected | None:
-        """What becomes of a request whatever it says: where it is not taken, or a step of a login at the bridge."""
-        if self.login.is_over and header.api_key not in OF_LOGIN:
-            # A broker would close, also at what nobody has to ask it.
-            return Rejected(CloseReason.LOGIN_RAN_OUT, f"client {header.client_id!r}")
-        if header.api_key == ApiKey.API_VERSIONS:
-            return None
-        login = self.bridge_login
-        # Not a call more for those who log in elsewhere.
-        return _refused(header, offered.answer.versions) or (None if login is None else self._log_in(login, header))
+    def _login_at_broker(self, head: Head) -> LoggingIn:
+        self.says_it_authenticates = True
+        self._note_principal(head)
+        return LoggingIn(self._reserve(head.header))
 
     def version_to_ask(self, slot: Slot | None, api_key: int, offered: Offered) -> int | None:
         """The client's own version where it asked the same api and the broker speaks it, else the highest common one.
