@@ -52,15 +52,15 @@ GOLDEN = {
                 {"to": "embedded", "is_ready": True, "reasons": []},
                 {
                     "to": "upstream",
-                    "is_ready": False,
+                    "is_ready": True,
                     "reasons": [
                         {
                             "code": "EB-MOVE-120",
                             "text": "user data in the assignment of 1 member (seat) makes brokers refuse a take-over"
-                            " (69)",
-                            "remedy": "move the group to embedded, and from there to upstream: the seats that it gets"
-                            " on this way carry none",
-                            "weight": "blocks",
+                            " (69): the bridge plays a round before, which leaves it behind, and of which no client"
+                            " hears",
+                            "remedy": "nothing is to be done, as long as all members come through this bridge",
+                            "weight": "notes",
                             "members": ["a-1"],
                         }
                     ],
