@@ -343,14 +343,14 @@ class LiveMoves:
             move = self._begin_whole(order, running, known)
             self._start_task(order, partial(self._go_on_whole, order, running, move))
             return
-        upstream = self._around.upstream
-        away = {one: it for one, it in of_order(known, order).items() if not upstream.translates(group_id, one)}
+        ordered, is_translated = of_order(known, order), partial(self._around.upstream.translates, group_id)
+        away = {one: it for one, it in ordered.items() if not is_translated(one)}
         if is_reseat and known:
             # It was given back before that, and a scout may have been sent; or it is to be taken over behind it.
             self._start_reseat(order, running, known, is_resumed=True)
             return
         if order.destination is Road.UPSTREAM and away:
-            running.begun = known
+            running.begun = dict(ordered)
             running.at = Road.PASS if origin is Road.EMBEDDED else None
             self._take_over(order, running, away, is_resumed=True)
             return
