@@ -44,6 +44,8 @@ FACT = "plan:"
 """So the names begin under which the journal keeps the plans, each under its own."""
 FACT_OF_ALL = "plans"
 """Under this name older releases kept all plans."""
+UNREAD = "unread-"
+"""So the name begins under which a plan is put aside that can't be read, when one of its name is begun anew."""
 LOOK_S = 2.0
 HEARD_S = 20.0
 """So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
@@ -124,6 +126,7 @@ class DrivenPlans:
 
     def __init__(self, grounds: Grounds) -> None:
         self._grounds = grounds
+        self._unread: set[str] = set()
         self._states = self._recalled()
         self._kept = dict(grounds.kept)
         self._lags: Mapping[GroupId, int] = {}
@@ -301,9 +304,13 @@ class DrivenPlans:
             try:
                 found |= decode_plans(self._grounds.kept[name])
             except MalformedPlain as problem:
+                self._unread.add(name)
+                # What was kept for all is older: that plan is not what it says.
+                found.pop(name.removeprefix(FACT), None)
                 LOG.warning(
                     "EB-PLAN-014: the plans in the journal under %r can't be read (%s), and nobody drives them; groups "
-                    "stay where their moves put them; start the plans again",
+                    "stay where their moves put them, and the journal keeps them for the release that wrote them: run "
+                    "that one, or start the plans again",
                     quote(name),
                     problem,
                 )
@@ -311,14 +318,20 @@ class DrivenPlans:
 
     def _write(self, state: PlanState) -> None:
         """One plan; and where an older release kept all of them together, each by itself."""
-        for one in self._states.values() if FACT_OF_ALL in self._kept else (state,):
+        are_together = FACT_OF_ALL in self._kept.keys() - self._unread
+        for one in self._states.values() if are_together else (state,):
             name = one.progress.plan.name
             self._keep(f"{FACT}{name}", encode_plans({name: one}))
-        self._keep(FACT_OF_ALL, "")
+        if are_together:
+            self._keep(FACT_OF_ALL, "")
 
     def _keep(self, name: str, text: str) -> None:
         if text == self._kept.get(name, ""):
             return
+        if name in self._unread:
+            # Another release may know what it says: this one must not be the end of it.
+            self._unread.remove(name)
+            self._grounds.keep(f"{UNREAD}{name}", self._kept[name])
         self._grounds.keep(name, text)
         if text:
             self._kept[name] = text

@@ -21,6 +21,8 @@ from translators.dialects.ids import GroupId, MemberId, MemberRef
 LOG = logging.getLogger("epochbridge.moves")
 FACTS = "place:"
 """How the names of these facts begin; the group's id follows."""
+UNREAD = "unread-"
+"""So the name begins under which a fact is put aside that can't be read, when the group has a place anew."""
 
 
 class _WrittenSeat(TypedDict):
@@ -69,6 +71,7 @@ class Places:
         self._keep = facts.keep_fact
         self._written = facts.facts_written
         self._unfinished: dict[GroupId, _WrittenMove] = {}
+        self._unread: dict[GroupId, str] = {}
 
     async def begin_move(self, order: MoveOrder, origin: Road, members: Iterable[ClassicMember]) -> bool:
         """A move of these members begins; once this is True, for it is written, they may be asked for."""
@@ -103,6 +106,11 @@ class Places:
         if group_id in self._unfinished:
             written["move"] = self._unfinished[group_id]
         text = json.dumps(written, separators=(",", ":"), sort_keys=True) if written else ""
+        if group_id in self._unread:
+            # Another release may know where its members are: this one must not be the end of it.
+            if not text:
+                return
+            self._keep(UNREAD + FACTS + group_id, self._unread.pop(group_id))
         self._keep(FACTS + group_id, text)
 
     def restore(self, facts: Mapping[str, str]) -> Iterator[UnfinishedMove]:
@@ -112,9 +120,11 @@ class Places:
             try:
                 found = self._restore(group_id, json.loads(text))
             except (ValueError, LookupError, TypeError, AttributeError):
+                self._unread[group_id] = text
                 LOG.exception(
-                    "EB-MOVE-201: where group %r was moved to can't be read: it goes by the rules; look at it with "
-                    "`epochbridge describe` before its clients rebalance",
+                    "EB-MOVE-201: where group %r was moved to can't be read: it goes by the rules, and the journal "
+                    "keeps it for the release that wrote it; look at the group with `epochbridge describe` before its "
+                    "clients rebalance",
                     group_id,
                     extra=LogFields(group_id=group_id),
                 )

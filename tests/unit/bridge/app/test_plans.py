@@ -9,9 +9,10 @@ import trio
 from trio.testing import MockClock
 
 from bridge.app import plans
-from bridge.app.plans import DrivenPlans, Grounds
+from bridge.app.plans import UNREAD, DrivenPlans, Grounds
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.journal import encode_plans
+from bridge.migration.plans.step import is_over
 from bridge.migration.plans.values import Held, Moving, PlanState, PromoteOrdered, Returned, ReturnOrdered, Settled
 from bridge.migration.route import Road
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
@@ -222,6 +223,28 @@ def test_plans_that_can_not_be_read_again_are_told(caplog: pytest.LogCaptureFixt
     bridge = Bridge(kept={"plans": "[7]"})
     assert bridge.plans.all() == ()
     assert "EB-PLAN-014" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["plans", "plan:p", "plan:q"])
+async def test_what_can_not_be_read_outlives_what_is_written(name: str) -> None:
+    """A newer release wrote it, or an older one: whoever goes back to that finds it, whatever this one does."""
+    bridge = Bridge(kept={name: "[7]"})
+    await bridge.begin()
+    await bridge.look(20)
+    aside = f"{UNREAD}{name}" if name == "plan:p" else name
+    assert bridge.kept[aside] == "[7]"
+    bridge.restart()
+    assert [state.progress.plan.name for state in bridge.plans.all()] == ["p"]
+    assert (bridge.kept[aside], is_over(bridge.plans.all()[0])) == ("[7]", True)
+
+
+async def test_plan_is_not_driven_by_what_an_older_release_kept_of_it() -> None:
+    """What is kept of it by itself is later, readable or not."""
+    bridge = Bridge()
+    await bridge.begin()
+    bridge.kept = {"plans": bridge.kept["plan:p"], "plan:p": "[7]"}
+    bridge.restart()
+    assert bridge.plans.all() == ()
 
 
 async def test_word_of_an_operator_counts_at_once() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.places import FACTS, Places
+from bridge.coordinators.moving.places import FACTS, UNREAD, Places
 from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.moves.members import ClassicMember
@@ -151,3 +151,18 @@ def test_fact_that_can_t_be_read_is_said_and_none_of_it_counts(text: str, caplog
     assert ("EB-MOVE-201" in caplog.text) or is_list
     assert life.state() == (None, {}, {}, {})
     assert [one for one in ("other",) if life.router.place(type(GROUP)(one)) is Road.UPSTREAM] == ["other"]
+
+
+def test_fact_that_can_t_be_read_outlives_what_is_written() -> None:
+    """Another release knows where those members are: what is known here does not end it, a new place puts it aside."""
+    facts = FakeFacts({FACTS + GROUP: "{"})
+    life = Life(facts)
+    life.places.write(GROUP)
+    life.places.end_move(GROUP)
+    assert facts.kept == {FACTS + GROUP: "{"}
+    life.router.place_group(GROUP, Road.UPSTREAM)
+    life.places.write(GROUP)
+    assert facts.kept == {UNREAD + FACTS + GROUP: "{", FACTS + GROUP: '{"road":"upstream"}'}
+    life.router.place_group(GROUP, Road.PASS)
+    life.places.write(GROUP)
+    assert facts.kept == {UNREAD + FACTS + GROUP: "{"}
