@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import trio
 
 from bridge.log_lines import LogFields
-from bridge.net.broker_side import BrokerSide, Cluster
+from bridge.net.broker_side import BrokerSide, ClientSide, Cluster
 from bridge.net.cluster import METADATA_VERSION, metadata_request
 from bridge.net.shared import LOG, Shared
 from bridge.net.transport import Transport
@@ -28,25 +28,23 @@ from bridge.wire.frames import LENGTH_BYTES
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import RequestRef
 
-Close = Callable[[CloseReason, str], None]
-
 
 class LoginProof:
-    """Of one connection, asked for before its first group request is answered here; `close` ends that, also where the
-    broker says nothing for `wait_max_ms`: it may be frozen, and its connection stays.
+    """Of one connection, asked for before its first group request is answered here; without any it is closed, also
+    where the broker says nothing for `upstream_wait_max_ms`: it may be frozen, and its connection stays.
 
     A broker that authenticates refuses any request that is not SASL until somebody is in: it closes, and in the middle
     of a login it answers before that, with an error, which in Metadata is an answer without brokers. So an answer that
     names brokers is proof, as long as the connection lives on which it came.
     """
 
-    __slots__ = ("_broker", "_close", "_cluster", "_proven", "_wait_max_ms")
+    __slots__ = ("_broker", "_client", "_cluster", "_proven", "_wait_max_ms")
 
-    def __init__(self, cluster: Cluster, broker: BrokerSide, close: Close, wait_max_ms: int) -> None:
+    def __init__(self, cluster: Cluster, broker: BrokerSide, client: ClientSide) -> None:
         self._cluster = cluster
         self._broker = broker
-        self._close = close
-        self._wait_max_ms = wait_max_ms
+        self._client = client
+        self._wait_max_ms = client.session.limits.upstream_wait_max_ms
         self._proven: Transport | None = None
 
     @property
@@ -64,7 +62,7 @@ class LoginProof:
         if not self.is_given:
             detail = f"it did not say within {self._wait_max_ms / 1000:g} s whether the client has logged in"
             is_there = self._broker.transport is not None
-            self._close(CloseReason.UPSTREAM_SILENT if is_there else CloseReason.UPSTREAM_UNREACHABLE, detail)
+            self._client.close(CloseReason.UPSTREAM_SILENT if is_there else CloseReason.UPSTREAM_UNREACHABLE, detail)
             await trio.sleep_forever()
 
     async def _ask(self) -> None:
@@ -76,13 +74,21 @@ class LoginProof:
         transport = self._broker.transport
 
         def take(frame: bytes | None) -> None:
-            if frame is None or not brokers_in(ApiKey.METADATA, METADATA_VERSION, frame):
-                self._close(CloseReason.NOT_AUTHENTICATED, "the broker refused a request that is not SASL")
+            if frame is None and self._is_in():
+                # A broker that is restarted hangs up on those who are in, too: that refuses nobody.
+                self._client.close(CloseReason.UPSTREAM_LOST, "while it was asked whether the client is logged in")
+            elif frame is None or not brokers_in(ApiKey.METADATA, METADATA_VERSION, frame):
+                self._client.close(CloseReason.NOT_AUTHENTICATED, "the broker refused a request that is not SASL")
             else:
                 self._proven = transport
                 on_proof()
 
         self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), metadata_request())
+
+    def _is_in(self) -> bool:
+        """Whether a broker has let the client in, or the bridge for it, and no step of another login came since."""
+        session = self._client.session
+        return session.is_let_in and not session.login.steps
 
     def renew(self, on_proof: Callable[[], None]) -> None:
         """Ask for it once more, beside what goes on, where it is given on a connection that is still there."""

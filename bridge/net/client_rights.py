@@ -107,7 +107,7 @@ class ClientRights:
     def __init__(
         self, shared: Shared, cluster: Cluster, client: ClientSide, broker: BrokerSide, questions: ClientQuestions
     ) -> None:
-        self.proof = LoginProof(cluster, broker, client.close, client.session.limits.upstream_wait_max_ms)
+        self.proof = LoginProof(cluster, broker, client)
         self._shared = shared
         self._cluster = cluster
         self._session = client.session

@@ -12,6 +12,7 @@ from bridge.net import client_rights
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import OWN_WORD_MS
 from bridge.net.clock import now_ms
+from bridge.session.close_reasons import CloseReason
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply
@@ -265,3 +266,30 @@ async def test_broker_is_heard_now_and_then_on_each_connection(monkeypatch: pyte
         with trio.fail_after(30):
             for client in clients:
                 assert await client.is_closed()
+        # A broker that is restarted does the same, and no client needs other credentials for that.
+        reasons = CloseReason.UPSTREAM_LOST, CloseReason.NOT_AUTHENTICATED
+        assert [front.closed(reason) for reason in reasons] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("alice",), CloseReason.UPSTREAM_LOST),
+        (("nobody",), CloseReason.NOT_AUTHENTICATED),
+        (("alice", ""), CloseReason.NOT_AUTHENTICATED),
+    ],
+    ids=["who is in", "who was refused", "who begins anew"],
+)
+async def test_broker_that_hangs_up_at_the_first_question_refuses_none_but_who_is_not_in(
+    names: tuple[str, ...], reason: CloseReason
+) -> None:
+    """Whether it goes away or refuses looks the same from here: what the client's last login came to tells it."""
+    broker = NamingBroker()
+    async with world(broker) as front:
+        client = await come(front, names[0])
+        broker.hangs_up_at = ApiKey.METADATA
+        again = [request(ApiKey.SASL_HANDSHAKE, 1, 1, INT16.pack(5) + b"PLAIN")] * (len(names) - 1)
+        await client.send(*again, beat(5))
+        assert await client.ids(len(again)) == [1] * len(again)
+        assert await client.is_closed()
+        assert [one for one in CloseReason if front.closed(one)] == [reason]
