@@ -19,7 +19,7 @@ from bridge.net.client_login import ClientLogin
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
-from bridge.net.endings import Endings
+from bridge.net.endings import Endings, reason_of
 from bridge.net.login_answers import LoginAnswers
 from bridge.net.shared import Share, Shared, connection_fields
 from bridge.net.splicing import SPLICE_BYTES_MIN
@@ -238,7 +238,7 @@ class ClientConnection:
             if count is None:
                 return True
             if count == 0:
-                self.close(CloseReason.CLIENT_GONE, "")
+                self.close(reason_of(transport), "")
                 return False
             self._count_received(count)
             await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))

@@ -11,12 +11,13 @@ import trio
 
 from bridge.net.client_hello import NO_NAME, HelloReader, names_unraised
 from bridge.net.tls_faults import explain_client
-from bridge.net.tls_transport import NamedSocket, TlsTransport
+from bridge.net.tls_socket import TlsSession, TlsSocket
+from bridge.net.tls_transport import TlsTransport
 from bridge.session.broker_addresses import HostNames, UnknownHost
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
-from bridge.wire.proxy_protocol import SIGNATURE
+from bridge.wire.proxy_protocol import SIGNATURE, VERSION_1
 from translators.dialects.errors import quote
 
 TLS_RECORD = b"\x16"
@@ -42,53 +43,47 @@ class Handshakes:
     def use(self, context: ssl.SSLContext) -> None:
         """Take this context for those who come from now on."""
         if self._names is not None:
-            context.sslsocket_class = NamedSocket
             context.sni_callback = self._hear_host
         self._context = context
 
     async def shake(self, client: socket.socket) -> TlsTransport | Rejected:
         """TLS on a socket that was accepted, which is taken over; where that does not come about it is closed."""
-        with client:
-            if self.under_way >= self._limits.handshakes_max:
+        found: TlsTransport | Rejected = Rejected(CloseReason.SLOW_HANDSHAKE, "")
+        self.under_way += 1
+        try:
+            if self.under_way > self._limits.handshakes_max:
                 return Rejected(CloseReason.TOO_MANY_HANDSHAKES, "")
-            self.under_way += 1
-            try:
-                with trio.move_on_after(self._limits.handshake_time_max_ms / 1000):
-                    return await self._shake(client)
-                return Rejected(CloseReason.SLOW_HANDSHAKE, "")
-            finally:
-                self.under_way -= 1
+            with trio.move_on_after(self._limits.handshake_time_max_ms / 1000):
+                found = await self._shake(client)
+            return found
+        finally:
+            self.under_way -= 1
+            if isinstance(found, Rejected):
+                client.close()
 
     async def _shake(self, client: socket.socket) -> TlsTransport | Rejected:
         client.setblocking(False)
         try:
-            first = await _first_byte(client)
-            if first == SIGNATURE[:1]:
+            first = await _first_bytes(client)
+            if first.startswith((SIGNATURE[:1], VERSION_1)):
                 return Rejected(CloseReason.PROXY_HEADER, "")
-            if first and first != TLS_RECORD:
-                return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first.hex()}")
+            if first and not first.startswith(TLS_RECORD):
+                return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first[:1].hex()}")
             host = NO_NAME if self._hellos is None else await self._hellos.peek(client)
             # What has gone by now is told here, too.
-            tls = self._context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
-            if isinstance(tls, NamedSocket):
-                tls.asked_host = host
+            tls = TlsSocket(client, self._context, None)
+            tls.session.asked_host = host
         except (OSError, ValueError) as error:
             return explain_client(error)
-        is_served = False
         try:
             await self._carry_through(tls)
-            transport = TlsTransport(tls)
-            is_served = True
+            return TlsTransport(tls)
         except (OSError, ValueError) as error:
-            rejected = self._explain_host(tls, error) or explain_client(error)
-            await _let_hear(tls)
+            rejected = self._explain_host(tls.session, error) or explain_client(error)
+            await _let_hear(client)
             return rejected
-        finally:
-            if not is_served:
-                tls.close()
-        return transport
 
-    async def _carry_through(self, tls: ssl.SSLSocket) -> None:
+    async def _carry_through(self, tls: TlsSocket) -> None:
         while True:
             async with self._turns:
                 # Whoever holds a turn lets the others be served before its step.
@@ -102,7 +97,7 @@ class Handshakes:
                     wait = trio.lowlevel.wait_writable
                 else:
                     return
-            await wait(tls)
+            await wait(tls.raw)
 
     # -------- hosts
 
@@ -112,16 +107,16 @@ class Handshakes:
         The host that it tells is that of the session, where an older one is taken up again.
         """
         assert self._names is not None, "who hears hosts has some"
-        assert isinstance(client, NamedSocket), "as `use` has it"
+        assert isinstance(client, TlsSession), "as `TlsSocket` has it"
         try:
             self._names.broker_id(client.asked_host)
         except UnknownHost:
             return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None
 
-    def _explain_host(self, client: ssl.SSLSocket, error: Exception) -> Rejected | None:
+    def _explain_host(self, client: TlsSession, error: Exception) -> Rejected | None:
         """Why the client gets no TLS, where that is for the host that it asks for."""
-        if not isinstance(client, NamedSocket) or getattr(error, "reason", None) != _REFUSED_HERE:
+        if self._names is None or getattr(error, "reason", None) != _REFUSED_HERE:
             return None
         if client.asked_host is None:
             return Rejected(CloseReason.NO_HOST, "")
@@ -132,24 +127,25 @@ _REFUSED_HERE = "CALLBACK_FAILED"
 """OpenSSL's word for a callback that gave an alert."""
 
 
-async def _first_byte(client: socket.socket) -> bytes:
-    """What comes first, left where it is; nothing where the client has gone."""
+async def _first_bytes(client: socket.socket) -> bytes:
+    """What comes first, left where it is, as far as it tells one thing from another; nothing where the client has
+    gone.
+    """
     while True:
         await trio.lowlevel.wait_readable(client)
         with suppress(BlockingIOError):
-            return client.recv(1, socket.MSG_PEEK)
+            return client.recv(len(VERSION_1), socket.MSG_PEEK)
 
 
-async def _let_hear(tls: ssl.SSLSocket) -> None:
+async def _let_hear(client: socket.socket) -> None:
     """End the sending half and read on for a moment: a socket that is closed with something unread is reset.
 
     Then the alert that says why there is no TLS may be lost: a client of TLS 1.3 sends its first request before its
     certificate is looked at.
     """
     with suppress(OSError, ValueError), trio.move_on_after(LAST_WORDS_S):
-        # From here on it is a plain socket.
-        tls.shutdown(socket.SHUT_WR)
+        client.shutdown(socket.SHUT_WR)
         for _ in range(LAST_READS_MAX):
-            await trio.lowlevel.wait_readable(tls)
-            if not tls.recv(READ_BYTES):
+            await trio.lowlevel.wait_readable(client)
+            if not client.recv(READ_BYTES):
                 return

@@ -5,6 +5,8 @@ import logging
 from bridge.log_lines import Line, LogFields, RateLimitedLog
 from bridge.net.clock import now_ms
 from bridge.net.shared import LOG, Shared, connection_fields
+from bridge.net.tls_socket import ONLY_KEYS
+from bridge.net.transport import Transport
 from bridge.session.client_session import ClientSession, FindEnding
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.fatal_answers import REMEDIES, Ended
@@ -38,6 +40,11 @@ class Endings:
         told = "EB-NET-051: group %r: member %r of client %r was answered %s with %s, which ends it for good: %s"
         line = Line(logging.WARNING, told, (*words, REMEDIES[ended.code]), fields)
         self._shared.log.write(now_ms(), (ended.group_id, client_id, ended.api_key, ended.code), line)
+
+
+def reason_of(client: Transport) -> CloseReason:
+    """Why a connection ends on which the client's side gives nothing more."""
+    return CloseReason.EMPTY_RECORDS if client.fault == ONLY_KEYS else CloseReason.CLIENT_GONE
 
 
 def tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:

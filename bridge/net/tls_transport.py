@@ -2,12 +2,11 @@
 
 import socket
 import ssl
-from contextlib import suppress
 
 import trio
 
-from bridge.net.client_hello import NO_NAME
 from bridge.net.tls_faults import tell_ending
+from bridge.net.tls_socket import ONLY_KEYS, EmptyRecords, TlsSocket
 from bridge.net.transport import PeerGone, SocketTransport, send_all
 
 # ------------------------------------------------------------------------------------ tls transport
@@ -16,69 +15,50 @@ from bridge.net.transport import PeerGone, SocketTransport, send_all
 # It must not know certificates: contexts come from `bridge.net.tls`.
 
 
-class NamedSocket(ssl.SSLSocket):
-    """A socket of a client that may ask for a host; for a context's `sslsocket_class`."""
-
-    asked_host: str | None = NO_NAME
-    """None: it asked for none."""
-
-
-RECORD_BYTES_MAX = 16_384
-"""The most that one record carries; a write that is cut at it is whole or has to be tried again with the same bytes."""
-
-
 class TlsTransport(SocketTransport):
     """Made by `shake_hands`; owns the socket.
 
-    OpenSSL reads the socket itself, a record at a time, and keeps nothing back where a read empties it: so the socket
-    is readable whenever there may be something to read, as with a plain one.
+    What was read of the socket is read to its end before anybody waits for it: so it is readable whenever there may be
+    something to read, as a plain one is, but for what came with the handshake, which is there at the first read.
     """
 
     is_plain = False
 
-    def __init__(self, sock: ssl.SSLSocket) -> None:
-        super().__init__(sock)
-        self._tls = sock
+    def __init__(self, tls: TlsSocket) -> None:
+        super().__init__(tls.raw)
+        self._tls = tls
 
     @property
     def asked_host(self) -> str | None:
         """The host that the client asked for (SNI), where that was listened to."""
-        return self._tls.asked_host if isinstance(self._tls, NamedSocket) else None
+        return self._tls.session.asked_host
 
     @property
-    def socket(self) -> ssl.SSLSocket:
+    def socket(self) -> socket.socket:
         """The socket itself, for its addresses."""
-        return self._tls
+        return self._socket
 
     @property
     def subject(self) -> str:
         """Whom the other end's certificate names; empty where it showed none."""
-        return subject_of(self._tls)
+        return subject_of(self._tls.session)
 
     def recv_into(self, buffer: memoryview) -> int | None:
-        """See Transport; fills the buffer as far as it goes, so that less than all means that nothing is left."""
-        received = 0
+        """See Transport; fills the buffer as far as it goes, so that less than all means to wait for the socket."""
         try:
-            while received < len(buffer):
-                count = self._tls.recv_into(buffer[received:])
-                if not count:
-                    break
-                received += count
-        except ssl.SSLWantReadError:
-            return received or None
+            return self._tls.recv_into(buffer)
+        except EmptyRecords:
+            self.fault = ONLY_KEYS
         except (OSError, ValueError) as error:
-            # Also where OpenSSL wants to write first (new keys) to somebody who does not read: an end, as a reset is.
             self.fault = self.fault or tell_ending(error)
-        return received
+        return 0
 
     def try_send(self, data: bytes | memoryview) -> int:
         """See Transport; what was not taken must come again as it is, with or without more behind it."""
         view, sent = memoryview(data), 0
         try:
-            while sent < len(view):
-                sent += self._tls.send(view[sent : sent + RECORD_BYTES_MAX])
-        except ssl.SSLWantWriteError:
-            pass
+            while sent < len(view) and (taken := self._tls.send(view[sent:])):
+                sent += taken
         except (OSError, ValueError) as error:
             self.fault = self.fault or tell_ending(error)
             raise PeerGone(str(error)) from error
@@ -87,9 +67,7 @@ class TlsTransport(SocketTransport):
     def close(self) -> None:
         """See Transport; the other end is told that this is the end and not a cut."""
         if not self._closed:
-            # It does not wait for the other end to say the same, so it nearly always "wants to read".
-            with suppress(OSError, ValueError):
-                self._tls.unwrap()
+            self._tls.say_goodbye()
         super().close()
 
 
@@ -99,30 +77,26 @@ async def shake_hands(sock: socket.socket, context: ssl.SSLContext, host: str | 
     Raises OSError, of which ssl.SSLError is one, and ValueError for a host that can't be asked for; then the socket is
     closed.
     """
+    is_done = False
     try:
         sock.setblocking(False)
-        # Asked for before ssl does, which would leave a socket behind.
+        # Asked for before ssl does, which takes some that no DNS has.
         _ = host and host.encode("idna")
-        tls = context.wrap_socket(
-            sock, server_side=host is None, do_handshake_on_connect=False, server_hostname=host or None
-        )
-    except BaseException:
-        sock.close()
-        raise
-    try:
-        while True:
+        tls = TlsSocket(sock, context, host)
+        while not is_done:
             try:
                 tls.do_handshake()
             except ssl.SSLWantReadError:
-                await trio.lowlevel.wait_readable(tls)
+                await trio.lowlevel.wait_readable(sock)
             except ssl.SSLWantWriteError:
-                await trio.lowlevel.wait_writable(tls)
+                await trio.lowlevel.wait_writable(sock)
             else:
-                return TlsTransport(tls)
-    except BaseException:
-        trio.lowlevel.notify_closing(tls)
-        tls.close()
-        raise
+                is_done = True
+        return TlsTransport(tls)
+    finally:
+        if not is_done:
+            trio.lowlevel.notify_closing(sock)
+            sock.close()
 
 
 _SHORT = {
@@ -139,7 +113,7 @@ _SHORT = {
 _SPECIAL = frozenset(',+"\\<>;')
 
 
-def subject_of(tls: ssl.SSLSocket) -> str:
+def subject_of(tls: ssl.SSLObject) -> str:
     """Of the certificate that was shown and is valid; empty where there is none."""
     certificate = tls.getpeercert()
     # Typeshed knows the shapes of all values at once only.
@@ -187,7 +161,7 @@ class TlsStream:
         return self
 
     @property
-    def socket(self) -> ssl.SSLSocket:
+    def socket(self) -> socket.socket:
         """For the addresses of both ends."""
         return self._transport.socket
 

@@ -170,6 +170,13 @@ class CloseReason(Enum):
         "EB-NET-066",
         "limits.handshakes.max clients have not got their TLS yet; raise it if they are genuine",
     )
+    EMPTY_RECORDS = (
+        "EB-NET-069",
+        (
+            "the client sends TLS records that hold nothing (new keys, over and over), which cost much and mean "
+            "nothing; see who it is, most likely it means harm"
+        ),
+    )
     TOO_MANY_NEW_CONNECTIONS = (
         "EB-NET-027",
         "its address opens connections over and over (limits.connections.address.rate.max); raise that if it is shared",

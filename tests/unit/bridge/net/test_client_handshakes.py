@@ -14,13 +14,15 @@ import trio.testing
 
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.tls import ClientCertificates, ClientTls, TlsIdentity, TlsTrust, client_context
-from bridge.net.tls_transport import TlsTransport
+from bridge.net.tls_transport import TlsTransport, shake_hands
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.session.requests import Rejected
 from bridge.wire.apis import ApiKey
+from bridge.wire.proxy_protocol import SIGNATURE
 from tests.support.certificates import Authority, key_store, store_word
 from tests.support.front import Front, running, settings_for
+from tests.support.key_updates import ClientRecords, logging_context
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, request
 from tests.support.tls_tunnel import dial_tls
 
@@ -329,3 +331,28 @@ async def test_key_store_of_java_serves_as_well(world: World, tmp_path: Path) ->
     identity = TlsIdentity(certificate=store, password=store_word(tmp_path))
     async with world.front(ClientTls(identity=identity)) as front:
         assert await is_served(await dial_tls(front.proxy.bootstrap.port, world.authority.context))
+
+
+async def test_client_that_sends_nothing_but_new_keys_is_ended_and_named(world: World, tmp_path: Path) -> None:
+    """It needs no login for that, and is nobody's ordinary end."""
+    async with world.front(world.tls()) as front:
+        sock = socket.create_connection((LOOPBACK, front.proxy.bootstrap.port))
+        client = await shake_hands(sock, logging_context(world.authority.context, tmp_path / "secrets"), LOOPBACK)
+        records = ClientRecords(tmp_path / "secrets")
+        while not front.closed(CloseReason.EMPTY_RECORDS):
+            # It may be reset while it still sends.
+            with suppress(OSError):
+                client.socket.send(b"".join(records.key_update() for _ in range(100)))
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        client.close()
+        assert [one for one in CloseReason if front.closed(one)] == [CloseReason.EMPTY_RECORDS]
+
+
+async def test_balancer_before_a_port_with_tls_is_told_of_its_header(world: World) -> None:
+    """In either version, and not that a client lacks its TLS."""
+    async with world.front(world.tls()) as front:
+        for number, start in enumerate((SIGNATURE, b"PROXY TCP4 203.0.113.9 10.0.0.1 40000 9092\r\n"), 1):
+            client = await front.dial()
+            await client.send(start)
+            assert await client.is_closed()
+            assert front.closed(CloseReason.PROXY_HEADER) == number

@@ -2,12 +2,14 @@
 
 import socket
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import trio
 
-from bridge.net.tls_transport import RECORD_BYTES_MAX, TlsTransport, shake_hands, subject_of, subject_text
+from bridge.net.tls_socket import RECORD_BYTES_MAX, TlsSocket
+from bridge.net.tls_transport import TlsTransport, shake_hands, subject_of, subject_text
 from bridge.net.transport import PeerGone, Sender, send_all
 from bridge.supervision import Task
 from tests.support.certificates import Authority
@@ -87,7 +89,7 @@ async def test_end_of_the_other_side_is_an_end_and_no_bug(tmp_path: Path) -> Non
         await send_all(client, LONG)
     client.close()
     client, server = await pair(tmp_path)
-    client._tls.shutdown(socket.SHUT_RDWR)
+    client.socket.shutdown(socket.SHUT_RDWR)
     assert server.recv_into(ROOM) == 0
     server.close()
     client.close()
@@ -152,18 +154,11 @@ def test_subject_is_that_of_the_certificate_that_was_shown(tmp_path: Path) -> No
         with one, other:
             one.setblocking(False)
             other.setblocking(False)
-            ends = (
-                server.wrap_socket(one, server_side=True, do_handshake_on_connect=False),
-                client.wrap_socket(other, server_hostname="localhost", do_handshake_on_connect=False),
-            )
+            ends = TlsSocket(one, server, None), TlsSocket(other, client, "localhost")
             for _ in range(10):
                 for end in ends:
-                    try:
+                    with suppress(ssl.SSLWantReadError):
                         end.do_handshake()
-                    except ssl.SSLWantReadError:
-                        continue
-            subject = subject_of(ends[0])
-            for end in ends:
-                end.close()
+            subject = subject_of(ends[0].session)
         assert subject.startswith("CN=orders,OU=Testing cert") if shows else not subject
         assert subject.endswith(",O=Shop") if shows else not subject

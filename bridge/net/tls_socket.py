@@ -1,0 +1,194 @@
+"""OpenSSL beside a socket instead of on it: what it reads at once is bounded, whatever the other end sends.
+
+On a socket of its own OpenSSL reads on for as long as records come that hold nothing, new keys (KeyUpdate) above all:
+8 MB of them, prepared before, held up the whole bridge for 17 s, and needed no login. It must not know waits.
+"""
+
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from bridge.net.client_hello import NO_NAME
+
+RECORD_BYTES_MAX = 16_384
+"""The most that one record carries."""
+PIECE_BYTES = RECORD_BYTES_MAX + 256
+"""So much is read from the socket at once: a record with all that is around it."""
+LARGE_PIECE_BYTES = 65_536
+"""The same behind one that was full of data."""
+PAID_BYTES = 64
+"""So many bytes of records are paid for by one byte in them: one alone in its record takes 23 to 42."""
+UNPAID_BYTES_MAX = 2 * PIECE_BYTES
+"""Of which nothing came; a record that is not whole yet is less."""
+POOR_SHARE = 8
+"""A piece of which less than one such part came is the last of its turn."""
+UNSENT_BYTES_MAX = 65_536
+"""What is kept for somebody who asks for new keys and does not read."""
+ONLY_KEYS = "it sends records that hold nothing (new keys, over and over)"
+_piece = memoryview(bytearray(LARGE_PIECE_BYTES))
+"""Lent to whoever reads, and empty again when that returns."""
+
+
+class EmptyRecords(OSError):
+    """The other end sends records that hold nothing."""
+
+
+class TlsSession(ssl.SSLObject):
+    """What OpenSSL knows of one connection; for a context's `sslobject_class`."""
+
+    asked_host: str | None = NO_NAME
+    """The host that a client asks for, where that was listened to; None: it asked for none."""
+
+
+class TlsSocket:
+    """Owns a socket that does not wait; what can't be done now raises ssl.SSLWantReadError or SSLWantWriteError."""
+
+    __slots__ = (
+        "_fed",
+        "_given",
+        "_incoming",
+        "_left",
+        "_outgoing",
+        "_owed",
+        "_read_into",
+        "_room",
+        "_unpaid",
+        "raw",
+        "session",
+    )
+
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext, host: str | None) -> None:
+        """With `host` as its client, else as its server. Raises ValueError for a host that can't be asked for."""
+        context.sslobject_class = TlsSession
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        session = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=host is None, server_hostname=host or None
+        )
+        assert isinstance(session, TlsSession), "as the context has it"
+        self.session = session
+        self.raw = sock
+        # Typeshed has it read into a bytearray only, and tell nothing.
+        self._read_into = cast("Callable[[int, memoryview], int]", session.read)
+        self._left = memoryview(b"")
+        """What is encrypted and was not taken yet."""
+        self._owed = 0
+        """Bytes that are in it, and that whoever sends has not been told of."""
+        self._fed = self._given = self._unpaid = 0
+        """Bytes of the last piece, what came of it, and what nothing came of."""
+        self._room = PIECE_BYTES
+
+    def do_handshake(self) -> None:
+        """A step of it; what there is to say is said in any case."""
+        try:
+            self._step()
+        finally:
+            self._flush()
+
+    def _step(self) -> None:
+        while True:
+            try:
+                self.session.do_handshake()
+            except ssl.SSLWantReadError:
+                if not self._flush():
+                    raise ssl.SSLWantWriteError from None
+                if not self._feed():
+                    raise
+            else:
+                self._fed = 0
+                if not self._flush():
+                    raise ssl.SSLWantWriteError
+                return
+
+    def recv_into(self, room: memoryview) -> int | None:
+        """Bytes that were received into `room`; 0 at the end, None where there are none yet.
+
+        Less than all means that nothing is left, or that others are to have their turn before the socket is read again,
+        which then is readable. Raises OSError and ValueError, behind what came before.
+        """
+        received = 0
+        try:
+            while received < len(room):
+                try:
+                    count = self._read_into(len(room) - received, room[received:])
+                except ssl.SSLWantReadError:
+                    count = None
+                if count == 0:
+                    break
+                received += count or 0
+                self._given += count or 0
+                if count and (received == len(room) or self._incoming.pending or self.session.pending()):
+                    continue
+                # To ask OpenSSL once more where it has nothing would cost an exception to hear so.
+                if not self._has_earned_more() or not self._feed():
+                    return received or None
+        except (OSError, ValueError):
+            if not received:
+                # What OpenSSL has to say to it.
+                with suppress(OSError):
+                    self._flush()
+                raise
+        return received
+
+    def _has_earned_more(self) -> bool:
+        """Whether another piece may be read in this turn, by what the last one held. Raises EmptyRecords."""
+        fed, given = self._fed, self._given
+        self._fed = self._given = 0
+        self._unpaid = max(0, self._unpaid + fed - PAID_BYTES * given)
+        if self._unpaid > UNPAID_BYTES_MAX:
+            raise EmptyRecords(ONLY_KEYS)
+        if self._outgoing.pending:
+            # New keys are answered by new keys.
+            self._flush()
+            if self._outgoing.pending > UNSENT_BYTES_MAX:
+                raise EmptyRecords(ONLY_KEYS)
+        room, self._room = self._room, PIECE_BYTES
+        if not fed:
+            return True
+        # A piece that is not full has emptied the socket.
+        if fed < room or given * POOR_SHARE < fed:
+            return False
+        self._room = LARGE_PIECE_BYTES
+        return True
+
+    def _feed(self) -> bool:
+        """Whether there was something to read, be it the end. Raises OSError."""
+        try:
+            count = self.raw.recv_into(_piece[: self._room])
+        except BlockingIOError:
+            return False
+        if count:
+            self._incoming.write(_piece[:count])
+        else:
+            self._incoming.write_eof()
+        self._fed = count
+        return True
+
+    def send(self, data: memoryview) -> int:
+        """How many bytes have left; 0: the same bytes are to come again, with or without more behind them."""
+        if not self._owed:
+            self._owed = self.session.write(data[:RECORD_BYTES_MAX])
+        if not self._flush():
+            return 0
+        sent, self._owed = self._owed, 0
+        return sent
+
+    def _flush(self) -> bool:
+        """Whether all that is encrypted has left."""
+        while self._left or self._outgoing.pending:
+            left = self._left or memoryview(self._outgoing.read())
+            try:
+                self._left = left[self.raw.send(left) :]
+            except BlockingIOError:
+                self._left = left
+                return False
+        return True
+
+    def say_goodbye(self) -> None:
+        """Tell the other end that this is the end and not a cut, as far as it takes that now; raises nothing."""
+        with suppress(OSError, ValueError):
+            # It does not wait for the other end to say the same, so it nearly always "wants to read".
+            self.session.unwrap()
+        with suppress(OSError):
+            self._flush()
