@@ -14,7 +14,7 @@ from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.moving.roster_watch import RosterWatch
-from bridge.coordinators.moving.sight import CommitEars, Look
+from bridge.coordinators.moving.sight import GroupEars, Look
 from bridge.coordinators.moving.surroundings import Around
 from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
@@ -81,8 +81,8 @@ def put_together(between: Between) -> Moving:
     places = Places(router, mapped, between.upstream.names, embedded)
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
-    ears = CommitEars(between.upstream.catalog)
-    mapped.commits, mapped.settled = ears.hear, router.return_member
+    ears = GroupEars(between.upstream.catalog)
+    mapped.passes, mapped.settled = ears.hear, router.return_member
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
     surroundings = Around(
         ways=ways,
@@ -108,7 +108,7 @@ def put_together(between: Between) -> Moving:
         places=places,
         wall_ms=between.wall_ms,
     )
-    via_of = partial(_via_of, roster, embedded)
+    via_of = partial(_via_of, roster, embedded, between.upstream)
     look = Look(broker=between.broker, ears=ears, access=routes.access, via_of=via_of, road_of=router.road)
     parts.candidates.preflight.see = look.see
     live = LiveMoves(parts, embedded.supervised)
@@ -123,9 +123,13 @@ def put_together(between: Between) -> Moving:
     )
 
 
-def _via_of(roster: Roster, embedded: EmbeddedGroups, group_id: GroupId, member_id: MemberId) -> Via | None:
+def _via_of(
+    roster: Roster, embedded: EmbeddedGroups, upstream: UpstreamGroups, group_id: GroupId, member_id: MemberId
+) -> Via | None:
     """By which connection a member was heard last, on whichever road; None of whom nobody heard here."""
     said = roster.members_of(group_id).get(member_id)
     if embedded.has_member(group_id, member_id):
         return embedded.owner.machines.via_of(MemberRef(group_id, member_id))
+    if upstream.translates(group_id, member_id):
+        return upstream.via_of(MemberRef(group_id, member_id))
     return None if said is None else said.via

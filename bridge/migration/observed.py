@@ -58,7 +58,7 @@ class ObservedMember:
     `assignors` are those it offers, in its order, () where nobody told; so are `topics`, and `pattern` is None then.
     `is_readable` is false if its subscription or assignment is none of the consumer protocol. `is_behind_bridge` says
     whether it was heard here, None while nobody can tell. `hidden_topics` are topics of its subscription that its
-    principal may not describe.
+    principal may not describe, None where that was asked and nobody told.
     """
 
     member_id: MemberId
@@ -77,7 +77,7 @@ class ObservedMember:
     assignment_data: UserData = UserData.UNKNOWN
     is_readable: bool = True
     is_behind_bridge: bool | None = None
-    hidden_topics: tuple[str, ...] = ()
+    hidden_topics: tuple[str, ...] | None = ()
     partition_count: int | None = None
 
     @property
@@ -101,7 +101,7 @@ class ObservedGroup:
     """One group at one moment; `state` as its coordinator names it, "" where nobody told.
 
     `is_complete` says that the members are all there are, because the coordinator named them. `has_foreign_commits`
-    says that committed offsets moved which nobody here forwarded.
+    says that committed offsets moved which nobody here forwarded, None that they could not be compared.
     """
 
     group_id: GroupId
@@ -112,7 +112,7 @@ class ObservedGroup:
     assignor: str = ""
     members: tuple[ObservedMember, ...] = ()
     is_complete: bool = False
-    has_foreign_commits: bool = False
+    has_foreign_commits: bool | None = False
 
     @property
     def is_of_consumers(self) -> bool:

@@ -23,6 +23,10 @@ class MoveOrder:
     members: tuple[MemberId, ...] = ()
     allow_rebalance: bool = False
 
+    def concerns(self, member_id: MemberId) -> bool:
+        """Whether a member is to be moved."""
+        return not self.members or member_id in self.members
+
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:

@@ -18,7 +18,9 @@ NAMED_MAX = 3
 """How many members a sentence names; the reason itself holds all of them."""
 AT_REST = frozenset({"Stable", ""})
 """States in which a move may begin; of a group of which nobody told the state the move finds out."""
-OF_A_LOOK = frozenset({"EB-MOVE-107", "EB-MOVE-116"})
+OF_A_LOOK = frozenset(
+    {"EB-MOVE-107", "EB-MOVE-108", "EB-MOVE-116", "EB-MOVE-118", "EB-MOVE-119", "EB-MOVE-122", "EB-MOVE-132"}
+)
 """Reasons that a look at the group alone gives, whatever brokers can do."""
 STICKY_ASSIGNORS = frozenset({"sticky", "cooperative-sticky"})
 
@@ -127,6 +129,13 @@ def _check_commits(seen: Seen) -> Iterator[Reason]:
             "find who commits for the group by another way (a member, a producer's transaction, a tool), and lead it"
             " here",
         )
+    elif seen.group.has_foreign_commits is None:
+        yield Reason(
+            "EB-MOVE-108",
+            f"whether somebody commits offsets of {quote(seen.group.group_id)} by another way than this bridge is not"
+            " known: its broker did not tell them",
+            "order it again when the group's coordinator answers; the log says what it answered",
+        )
 
 
 # -------------------------------------------------------------------------------------------------- to upstream
@@ -190,13 +199,22 @@ def _check_translatable(seen: Seen) -> Iterator[Reason]:
 def _check_visible_topics(seen: Seen) -> Iterator[Reason]:
     blind = [member for member in seen.group.members if member.hidden_topics]
     if blind:
-        hidden = sorted({topic for member in blind for topic in member.hidden_topics})
+        hidden = sorted({topic for member in blind for topic in member.hidden_topics or ()})
         yield Reason(
             "EB-MOVE-116",
             f"{_named(blind)} may not describe {quote(', '.join(hidden))}, to which they subscribe: the consumer"
             " protocol refuses that (29), the classic one does not mind",
             "grant DESCRIBE on these topics, or take them out of the subscription",
             members=_ids(blind),
+        )
+    unasked = [member for member in seen.group.members if member.hidden_topics is None]
+    if unasked:
+        yield Reason(
+            "EB-MOVE-122",
+            f"which of their topics {_named(unasked)} may not describe is not known: no broker told",
+            "nothing is to be done: the broker refuses a take-over (29) of whoever may not, and changes nothing",
+            Weight.NOTES,
+            _ids(unasked),
         )
 
 

@@ -3,6 +3,7 @@
 It must not know how the bridge tells them apart.
 """
 
+import json
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
+from tests.support.restarted_bridge import RestartedBridge
 
 PATIENCE_S = 120.0
 
@@ -57,7 +59,8 @@ def members(stack: ExitStack, places: dict[str, str], group: str, topic: str) ->
     for one in known.values():
         stack.callback(one.close)
     until = time.monotonic() + PATIENCE_S
-    while sorted(part for one in known.values() for part in one.has) != list(range(len(known))):
+    # The first of them has all of it for a moment.
+    while any(len(one.has) != 1 for one in known.values()):
         assert time.monotonic() < until, "the group does not settle"
         time.sleep(0.2)
     yield known
@@ -83,9 +86,41 @@ def test_stranger_keeps_a_group_from_adoption_and_stays_where_it_is_at_a_take_ov
         before = {name: (one.calls, one.has) for name, one in known.items()}
         adopted = move(bridge.admin, group, "embedded")
         said = adopted.stdout + adopted.stderr
-        assert (adopted.returncode, "EB-MOVE-223" in said, "elsewhere" in said) == (1, True, True), said
+        assert (adopted.returncode, "EB-MOVE-132" in said, "elsewhere" in said) == (1, True, True), said
         taken = move(bridge.admin, group, "upstream")
         said = taken.stdout + taken.stderr
-        # It is waited for, for a session, so the order has stopped short of its end.
-        assert (taken.returncode, "1 members are on upstream, 1 stay where they were" in said) == (1, True), said
+        # Nobody waits a session for it: it is told who it is, and the order comes to its end.
+        assert (taken.returncode, "1 members are on upstream, 1 stay where they were" in said) == (0, True), said
+        assert "EB-MOVE-210" in said, said
         assert {name: (one.calls, one.has) for name, one in known.items()} == before
+
+
+def test_members_are_heard_before_they_are_judged_behind_a_restart(
+    kafka_43: KafkaUnderTest, topic_factory: TopicFactory, tmp_path: Path
+) -> None:
+    """Nobody of them has joined by this life of the bridge: their next heartbeats tell who is here, and who is not."""
+    topic = topic_factory(kafka_43.bootstrap, 2)
+    group = f"{topic}-group"
+    bridge = RestartedBridge(kafka_43.bootstrap, "nothing-*", tmp_path)
+    bridge.start()
+    with (
+        ExitStack() as stack,
+        members(stack, {"here": bridge.bootstrap, "elsewhere": kafka_43.bootstrap}, group, topic) as known,
+    ):
+        before = {name: (one.calls, one.has) for name, one in known.items()}
+        bridge.kill()
+        bridge.start()
+        command = [sys.executable, "-m", "bridge", "move", group, "--to", "upstream", "--dry-run", "--json"]
+        asked = subprocess.run(
+            [*command, "--admin", bridge.admin],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            cwd=ROOT,
+            check=False,
+        )
+        told = json.loads(asked.stdout)
+        stages = {one["client_id"]: one["stage"] for one in told["members"]}
+        assert (told["stage"], stages) == ("done", {"here": "waiting", "elsewhere": "stays"}), told
+        assert {name: (one.calls, one.has) for name, one in known.items()} == before
+    assert bridge.stop() == 0, bridge.tail()

@@ -36,8 +36,8 @@ class MappedGroups:
         self._forgotten = forgotten
         self.joins: Callable[[Via, ClientIdentity, JoinGroup], None] = lambda _via, _client, _request: None
         """Hears of every JoinGroup in the words in which it goes to the broker."""
-        self.commits: Callable[[GroupRequest], None] = lambda _request: None
-        """Hears of every request on its way to the broker that may be a commit."""
+        self.passes: Callable[[Via, GroupRequest], None] = lambda _via, _request: None
+        """Hears of every request on its way to the broker, in its client's words."""
         self.settled: Callable[[GroupId, MemberId], None] = lambda _group_id, _seat_id: None
         """Hears of each seat of another name than its client's that is waited for no more since a restart."""
         self._seats: dict[MemberRef, MappedSeat] = {}
@@ -96,7 +96,7 @@ class MappedGroups:
             asked = said
         if isinstance(asked, JoinGroup):
             self.joins(via, client, asked)
-        self.commits(asked)
+        self.passes(via, request)
         self._ask(ref, via, request, asked, partial(self._take, ref, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:

@@ -1,12 +1,13 @@
 """Who of a group can be moved now: asked of its broker, or of those who have its members here; or why nobody can."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.moving.preflight import Preflight
+from bridge.coordinators.moving.sight import Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
 from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, left_out, nobody, survey
 from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
@@ -17,7 +18,7 @@ from bridge.migration.route import MOVED_MEMBERS_MAX, PLACED_GROUPS_MAX, Road, R
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId, MemberId, MemberRef
+from translators.dialects.ids import NOWHERE, GroupId, MemberId, MemberRef
 
 LOOK_S = 0.1
 """How often a group is looked at that has to come to rest."""
@@ -26,6 +27,10 @@ REST_S = 15.0
 SAME_MS = 500
 """Who was found longer ago may have joined anew, and is looked for once more."""
 Members = Mapping[MemberId, ClassicMember]
+
+
+def _to_nobody(_obstacles: tuple[Obstacle, ...]) -> None:
+    """Nobody is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +43,30 @@ class Candidates:
     broker: Broker
     embedded: EmbeddedGroups
     preflight: Preflight = field(default_factory=Preflight)
+    ends_mappings: bool = True
+    """Whether members are forgotten that their broker has no more: a dry run changes nothing."""
 
-    async def find(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
-        """The members of an order, at least one; or what stands in its way, also by what brokers can do."""
+    async def find(self, order: MoveOrder, origin: Road, tell: Tell = _to_nobody) -> Members | tuple[Obstacle, ...]:
+        """The members of an order, at least one; or what stands in its way, also by what brokers can do. `tell` hears
+        meanwhile what is waited for, and what is to be known of a move that can be made.
+        """
         found = await self.find_again(order, origin)
         if isinstance(found, tuple):
             return found
         found_ms = self.around.now_ms()
-        obstacles = await self.preflight.find_obstacles(order, origin, found)
-        if obstacles:
-            return obstacles
-        is_old = self.around.now_ms() - found_ms > SAME_MS
-        return await self.find_again(order, origin) if is_old else found
+        forecast = await self.preflight.look(order, origin, found, tell)
+        if forecast.obstacles:
+            return forecast.obstacles
+        if self.around.now_ms() - found_ms > SAME_MS:
+            found = await self.find_again(order, origin)
+            if isinstance(found, tuple):
+                return found
+        tell(forecast.notes)
+        members = {
+            one: replace(member, is_elsewhere=True) if one in forecast.unheard else member
+            for one, member in found.items()
+        }
+        return self._obstacles(order, of_order(members, order)) or members
 
     async def find_again(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
         """The same for the second way of an order that was judged before its first: requests are held, and every broker
@@ -87,7 +104,7 @@ class Candidates:
         """Why none of these can be moved."""
         if not members:
             return (nobody(order.group_id),)
-        immovable = left_out(order.group_id, members) if order.destination is Road.UPSTREAM else {}
+        immovable = staying(order, members)
         if len(immovable) == len(members):
             return tuple(immovable.values())
         if not self.router.has_room(order.group_id, len(members)):
@@ -162,13 +179,25 @@ class Candidates:
         """Whether what members have is known, and no client is to join, or between its join and its sync; of whom is
         mapped since before a restart it shows by its first words whether it has joined.
         """
-        if found.is_at_rest:
-            self.around.mapped.drop_unheard(group_id, found.members.keys())
-        if self.around.mapped.unheard(group_id):
+        if not found.is_at_rest:
             return False
-        if any(seat.is_called for seat in self.around.mapped.seats_of(group_id).values()):
+        there, mapped = found.members.keys(), self.around.mapped
+        if self.ends_mappings:
+            mapped.drop_unheard(group_id, there)
+        seats = [seat for seat in mapped.seats_of(group_id).values() if seat.seat_id in there]
+        if there & set(mapped.unheard(group_id)) or any(seat.is_called for seat in seats):
             return False
-        return found.is_at_rest and not any(self.roster.is_joining(one, group_id) for one in found.members)
+        return not any(self.roster.is_joining(one, group_id) for one in there)
+
+    def at_rest(self, group_id: GroupId, members: Members) -> dict[MemberId, ClassicMember]:
+        """Those of them whose clients have just what their broker granted, and who can be asked at once."""
+        upstream = self.around.upstream
+        keys = {one: MemberRef(group_id, one) for one in members}
+        return {
+            one: members[one]
+            for one, key in keys.items()
+            if upstream.is_at_rest(key) and upstream.via_of(key) != NOWHERE
+        }
 
     def here(self, group_id: GroupId) -> Members:
         """The members of a group that have a machine."""
@@ -236,6 +265,11 @@ def have_user_data(members: Members) -> bool:
     return any(member.has_user_data for member in members.values())
 
 
+def staying(order: MoveOrder, members: Members) -> Mapping[MemberId, Obstacle]:
+    """Those of an order's members that stay where they are when it is carried out, and why."""
+    return left_out(order.group_id, of_order(members, order)) if order.destination is Road.UPSTREAM else {}
+
+
 def of_order(members: Members, order: MoveOrder) -> Members:
     """Those of them that were ordered."""
-    return {one: member for one, member in members.items() if not order.members or one in order.members}
+    return {one: member for one, member in members.items() if order.concerns(one)}

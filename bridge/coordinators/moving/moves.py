@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import trio
 
 from bridge.coordinators.moving.adopt import AdoptMove
-from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, have_user_data, of_order
+from bridge.coordinators.moving.candidates import LOOK_S, Candidates, Members, have_user_data, of_order, staying
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.places import Places, unwritten
@@ -94,12 +94,12 @@ class LiveMoves:
     async def check(self, order: MoveOrder) -> MoveProgress:
         """See `admin.contracts.Moves`."""
         progress = self._progress(order)
-        found = await self._parts.candidates.find(order, progress.now.origin)
+        candidates = replace(self._parts.candidates, ends_mappings=False)
+        found = await candidates.find(order, progress.now.origin, progress.warn)
         if isinstance(found, tuple):
             progress.refuse(found, "it can't be moved now; nothing was changed")
         else:
-            progress.begin(found := of_order(found, order))
-            progress.end(MoveStage.DONE, f"it can be made, and nobody will notice; members that it moves: {len(found)}")
+            progress.foretell(of_order(found, order), staying(order, found))
         return progress.now
 
     def start(self, order: MoveOrder) -> MoveProgress:
@@ -194,11 +194,11 @@ class LiveMoves:
     async def _give_back_who_rests(self, running: _Running, move: GiveBackMove) -> None:
         """Written before anybody is asked for: a bridge that is killed then goes on with them."""
         resting = move.at_rest()
-        if not resting:
-            return
-        running.begun |= {member.member_id: member for member in resting}
-        if await self._write(running):
+        written, running.begun = running.begun, running.begun | {one.member_id: one for one in resting}
+        if running.begun == written or await self._write(running):
             move.give_back(resting)
+        else:
+            running.begun = written
 
     async def _write(self, running: _Running) -> bool:
         now = running.progress.now
@@ -236,7 +236,7 @@ class LiveMoves:
 
     async def _make(self, order: MoveOrder) -> None:
         running = self._running[order.group_id]
-        found = await self._parts.candidates.find(order, running.progress.now.origin)
+        found = await self._parts.candidates.find(order, running.progress.now.origin, running.progress.warn)
         is_written = await self._prepare(running, found)
         if isinstance(found, tuple):
             running.progress.refuse(found, "it was not begun; nothing was changed")
@@ -251,7 +251,7 @@ class LiveMoves:
             else:
                 running.progress.refuse((unwritten(order.group_id),), "it was not begun; nothing was changed")
         elif self._around.upstream.members_of(order.group_id) and order.destination is not Road.UPSTREAM:
-            await self._give_back(order, running, found, {})
+            await self._give_back_who_rests(running, self._begin_give_back(order, running, found, {}))
         elif Road.EMBEDDED in (order.destination, running.progress.now.origin):
             move = self._begin_whole(order, running, found)
             await self._make_whole(order, running, move)
@@ -270,7 +270,9 @@ class LiveMoves:
             running.first = Road.UPSTREAM
         goes_back = order.destination is Road.PASS and running.progress.now.origin is not Road.EMBEDDED
         is_give_back = goes_back or running.first is not None
-        running.begun = {} if is_give_back else dict(found)
+        here = {one: it for one, it in found.items() if not it.is_elsewhere}
+        # Who is at rest is asked to come back as soon as this is written.
+        running.begun = self._parts.candidates.at_rest(order.group_id, here) if is_give_back else here
         return await self._around.upstream.written() and await self._write(running)
 
     def _take_over(self, order: MoveOrder, running: _Running, members: Members, *, is_resumed: bool = False) -> None:
@@ -280,17 +282,13 @@ class LiveMoves:
         self._begin(order, running, move, members)
         move.begin({one: heard[one].via for one, member in members.items() if one in heard and member.generation >= 0})
 
-    async def _give_back(self, order: MoveOrder, running: _Running, members: Members, returning: Members) -> None:
-        self._begin_give_back(order, running, members, returning)
-        move = running.move
-        assert isinstance(move, GiveBackMove), move
-        await self._give_back_who_rests(running, move)
-
-    def _begin_give_back(self, order: MoveOrder, running: _Running, members: Members, returning: Members) -> None:
+    def _begin_give_back(
+        self, order: MoveOrder, running: _Running, members: Members, returning: Members
+    ) -> GiveBackMove:
         move = GiveBackMove(self._around, running.progress, order.group_id, members, returning)
         move.is_over = partial(self._end_give_back, order)
-        running.begun = dict(returning)
         self._begin(order, running, move, {**members, **returning})
+        return move
 
     def _begin_whole(self, order: MoveOrder, running: _Running, members: Members) -> WholeMove:
         whole, group_id = self._parts.whole, order.group_id
@@ -359,9 +357,10 @@ class LiveMoves:
         back = away if order.destination is Road.UPSTREAM else known
         returning = {one: member for one, member in back.items() if one not in seats}
         here = {} if order.destination is Road.UPSTREAM else of_order(self._parts.candidates.here(group_id), order)
-        staying = {one: member for one, member in here.items() if one not in returning}
-        if staying or returning:
-            self._begin_give_back(order, running, staying, returning)
+        still_there = {one: member for one, member in here.items() if one not in returning}
+        if still_there or returning:
+            running.begun = dict(returning)
+            self._begin_give_back(order, running, still_there, returning)
             return
         running.progress.end(MoveStage.DONE, "all members had been moved before the bridge was started again")
         self._settle(order, running, frozenset(), order.destination)

@@ -3,13 +3,14 @@ middle is a reason not to begin.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
 
 import trio
 
-from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight
+from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight, Tell
 from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember
+from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember, UserData
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.readiness import OF_A_LOOK, assess
 from bridge.migration.reasons import Reason, Weight
@@ -33,8 +34,17 @@ def _nothing_to_forget() -> None:
     """Nobody is asked."""
 
 
-async def _nothing_seen(_order: MoveOrder, _origin: Road, _members: Members) -> Sight:
+async def _nothing_seen(_order: MoveOrder, _origin: Road, _members: Members, _tell: Tell) -> Sight:
     return NOTHING_SEEN
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is known before a move: what stands in its way, what is to be known, and whom nobody heard here."""
+
+    obstacles: tuple[Obstacle, ...] = ()
+    notes: tuple[Obstacle, ...] = ()
+    unheard: frozenset[MemberId] = frozenset()
 
 
 class KnownAbilities:
@@ -83,11 +93,11 @@ class Preflight:
         """Set by who can ask the brokers; takes no longer than `ASK_S`."""
         self.forget_abilities: Callable[[], None] = _nothing_to_forget
         """Set by the same."""
-        self.see: Callable[[MoveOrder, Road, Members], Awaitable[Sight]] = _nothing_seen
+        self.see: Callable[[MoveOrder, Road, Members, Tell], Awaitable[Sight]] = _nothing_seen
         """Set by who can look at groups."""
 
-    async def find_obstacles(self, order: MoveOrder, origin: Road, members: Members) -> tuple[Obstacle, ...]:
-        """What stands in the way of an order for these members, () where nothing is known to."""
+    async def look(self, order: MoveOrder, origin: Road, members: Members, tell: Tell) -> Forecast:
+        """What is known of an order in which these members have a part, () where nothing is."""
         found: list[BrokerAbilities] = []
 
         async def ask() -> None:
@@ -95,15 +105,18 @@ class Preflight:
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-            sight = await self.see(order, origin, members)
+            sight = await self.see(order, origin, members, tell)
         (abilities,) = found
-        obstacles = judge(order, origin, members.values(), abilities, sight)
+        reasons = judge(order, origin, members.values(), abilities, sight)
         if abilities.takeover is TakeOver.UNKNOWN:
             # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
-            return tuple(one for one in obstacles if one.code in OF_A_LOOK)
+            reasons = tuple(one for one in reasons if one.code in OF_A_LOOK)
+        heeded = {Weight.BLOCKS} if order.allow_rebalance else {Weight.BLOCKS, Weight.DISTURBS}
+        obstacles = tuple(_obstacle(one) for one in reasons if one.weight in heeded)
         if any(one.code not in OF_A_LOOK for one in obstacles):
             self.forget_abilities()
-        return obstacles
+        notes = tuple(_obstacle(one) for one in reasons if one.weight is Weight.NOTES and one.code in OF_A_LOOK)
+        return Forecast(obstacles, notes, sight.unheard)
 
 
 def judge(
@@ -112,20 +125,38 @@ def judge(
     members: Iterable[ClassicMember],
     abilities: BrokerAbilities,
     sight: Sight = NOTHING_SEEN,
-) -> tuple[Obstacle, ...]:
-    """The reasons that block the order, also those that an operator may overrule and has not."""
+) -> tuple[Reason, ...]:
+    """All that is to be said of an order in which these members have a part: of those that are not moved, such as the
+    rest of a group whose user data a round leaves behind, only that they do not come by this bridge.
+    """
+    here = [one for one in members if one.member_id not in sight.unheard]
+    elsewhere = [_stranger(one) for one in members if one.member_id in sight.unheard]
     group = ObservedGroup(
         group_id=order.group_id,
         road=origin,
         kind=GroupKind.CLASSIC,
         protocol_type=CONSUMER,
-        members=tuple(_observed(one, sight) for one in members),
+        members=(*(_observed(one, sight) for one in here if order.concerns(one.member_id)), *elsewhere),
         is_complete=True,
         has_foreign_commits=sight.has_foreign_commits,
     )
-    heeded = {Weight.BLOCKS} if order.allow_rebalance else {Weight.BLOCKS, Weight.DISTURBS}
-    reasons = assess(group, abilities, order.destination).reasons
-    return tuple(_obstacle(reason) for reason in reasons if reason.weight in heeded)
+    return assess(group, abilities, order.destination).reasons
+
+
+def _stranger(member: ClassicMember) -> ObservedMember:
+    """One that does not come by this bridge: what it could do is nobody's concern, as it is not moved."""
+    return ObservedMember(
+        member_id=member.member_id,
+        client_id=member.client.client_id,
+        client_host=member.client.client_host,
+        instance_id=member.instance_id,
+        assignment_data=_user_data(member),
+        is_behind_bridge=False,
+    )
+
+
+def _user_data(member: ClassicMember) -> UserData:
+    return UserData.OPAQUE if member.has_user_data else UserData.NONE
 
 
 def _observed(member: ClassicMember, sight: Sight) -> ObservedMember:
@@ -138,7 +169,9 @@ def _observed(member: ClassicMember, sight: Sight) -> ObservedMember:
         assignors=tuple(protocol.name for protocol in member.protocols),
         session_timeout_ms=member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
-        hidden_topics=sight.hidden_topics.get(member.member_id, ()),
+        assignment_data=_user_data(member),
+        is_behind_bridge=True,
+        hidden_topics=None if member.member_id in sight.unasked else sight.hidden_topics.get(member.member_id, ()),
     )
 
 

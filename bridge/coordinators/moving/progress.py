@@ -44,6 +44,18 @@ class Progress:
         if known is not None:
             self._members[member_id] = replace(known, stage=stage, detail=detail)
 
+    def leave_out(self, obstacles: Mapping[MemberId, Obstacle]) -> None:
+        """These stay where they are, whatever becomes of the others."""
+        for member_id, obstacle in obstacles.items():
+            self.note(member_id, MemberStage.STAYS, f"{obstacle.code}: {obstacle.sentence}")
+
+    def foretell(self, members: Mapping[MemberId, ClassicMember], staying: Mapping[MemberId, Obstacle]) -> None:
+        """It could be made now, with these members, some of whom would stay where they are."""
+        self.begin(members)
+        self.leave_out(staying)
+        moved = len(members.keys() - staying.keys())
+        self.end(MoveStage.DONE, f"it can be made, and nobody will notice; members that it moves: {moved}")
+
     def end(self, stage: MoveStage, verdict: str) -> None:
         """It is over."""
         self._end(stage, verdict, self._now.obstacles)

@@ -1,8 +1,8 @@
-"""Hears classic members of groups that pass, for the roster, and commits for whoever looks at them; whoever else hears
-of what passes hears it as before.
+"""Hears classic members of groups that pass, for the roster, and heartbeats and commits for whoever looks at a group;
+whoever else hears of what passes hears it as before.
 """
 
-from bridge.coordinators.moving.sight import CommitEars
+from bridge.coordinators.moving.sight import GroupEars
 from bridge.migration.roster import Roster
 from bridge.session.contracts import Hear, Passing, PassingRequest
 from bridge.wire.apis import ApiKey
@@ -10,16 +10,16 @@ from bridge.wire.errors import MalformedFrame
 from translators.dialects.ids import ClientIdentity, RequestRef, via_of
 
 _HEARD = frozenset((ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP, ApiKey.LEAVE_GROUP))
-_COMMITS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT))
+_LOOKED_AT = frozenset((ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT))
 
 
 class RosterWatch:
     """See `session.contracts.Passing`."""
 
-    def __init__(self, passing: Passing, roster: Roster, commits: CommitEars) -> None:
+    def __init__(self, passing: Passing, roster: Roster, ears: GroupEars) -> None:
         self._passing = passing
         self._roster = roster
-        self._commits = commits
+        self._ears = ears
         self.passed = passing.passed
         self.awaits_fetch = passing.awaits_fetch
         self.fetched = passing.fetched
@@ -31,7 +31,7 @@ class RosterWatch:
     ) -> Hear | None:
         """See `session.contracts.Passing`."""
         api_key = request.header.api_key
-        if api_key in _HEARD or (api_key in _COMMITS and self._commits.listens_to(request.group_ids)):
+        if api_key in _HEARD or (api_key in _LOOKED_AT and self._ears.listens_to(request.group_ids)):
             self._hear(ref, request, client)
         return self._passing.overhear(ref, request, client, broker_id)
 
@@ -42,4 +42,4 @@ class RosterWatch:
             # It is for the broker to judge: it passes all the same, and its member is one that nobody has heard.
             return
         self._roster.hears(via_of(ref), client, request)
-        self._commits.hear(request)
+        self._ears.hear(via_of(ref), request)

@@ -1,8 +1,8 @@
-"""What only a look at the broker tells of a group before it is moved: topics that its clients may not see, and offsets
-that somebody commits by another way than this bridge.
+"""What only a look tells of a group before it is moved: who of its members comes by this bridge, topics that clients
+may not see, and offsets that somebody commits by another way.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,14 +10,16 @@ from functools import partial
 import trio
 
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.orders import MoveOrder
+from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
 from bridge.ports import Broker, BrokerUnreachable
 from bridge.session.contracts import Access, BrokerAccess
 from bridge.wire.apis import ApiKey
+from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer_protocol import MalformedBlob
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition, Via
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
@@ -43,33 +45,55 @@ TOPICS_S = 2.0
 OFFSET_FETCH_UNTIL = 7
 """The last version that asks for one group and names topics."""
 
+HEAR_S = GATHER_S
+"""How long a look waits for the next word of members that nobody heard here, as behind a restart of the bridge; who has
+said nothing by then comes by another way, or not any more.
+"""
+PAUSE_S = 0.1
+"""How often it is looked whether they were heard."""
+
 _HEARD_ROADS = frozenset({Road.PASS, Road.MAPPED})
 """On which commits go to the broker in their client's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What was seen; nothing where nobody could be asked."""
+    """What was seen; what could not be looked at is said, and is not the same as nothing.
+
+    `unheard` said nothing here while they were waited for. `unasked` are members of which nobody told which topics they
+    may not describe. `has_foreign_commits` is None where committed offsets could not be compared.
+    """
 
     hidden_topics: Mapping[MemberId, tuple[TopicName, ...]] = field(default_factory=dict)
-    has_foreign_commits: bool = False
+    has_foreign_commits: bool | None = False
+    unheard: frozenset[MemberId] = frozenset()
+    unasked: frozenset[MemberId] = frozenset()
 
 
 NOTHING_SEEN = Sight()
+Tell = Callable[[tuple[Obstacle, ...]], None]
+"""Hears at once what a look waits for, and () when it waits no longer."""
 
-# ------------------------------------------------------------------------------------------- commits by another way
+# ------------------------------------------------------------------------------------------- what passes meanwhile
 
 
-class HeardCommits:
-    """The commits of one group that went to its broker since somebody began to listen."""
+class Overheard:
+    """What of one group went to its broker since somebody began to listen: commits, and who spoke by which way."""
 
     def __init__(self) -> None:
+        self.vias: dict[MemberId, Via] = {}
         self._offsets: dict[TopicPartition, set[int]] = {}
         self._transactional: set[TopicPartition] = set()
         self._is_unsure = False
 
-    def hear(self, commit: OffsetCommit | TxnOffsetCommit, catalog: Catalog) -> None:
-        """A commit goes to the broker."""
+    def hear(self, via: Via, request: Heartbeat | OffsetCommit | TxnOffsetCommit, catalog: Catalog) -> None:
+        """A heartbeat or a commit goes to the broker; a transaction's offsets come by their producer's connection."""
+        if not isinstance(request, TxnOffsetCommit):
+            self.vias[request.member_id] = via
+        if not isinstance(request, Heartbeat):
+            self._hear_commit(request, catalog)
+
+    def _hear_commit(self, commit: OffsetCommit | TxnOffsetCommit, catalog: Catalog) -> None:
         for topic in commit.topics:
             name = catalog.name_for(topic.name, topic.topic_id)
             self._is_unsure = self._is_unsure or not name
@@ -85,40 +109,44 @@ class HeardCommits:
         return self._is_unsure or partition in self._transactional or offset in self._offsets.get(partition, ())
 
 
-class CommitEars:
-    """Hears commits of those groups that are looked at; of others, and at other times, nothing is read."""
+class GroupEars:
+    """Hears those groups that are looked at; of others, and at other times, nothing is read."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._listening: dict[GroupId, list[HeardCommits]] = {}
+        self._listening: dict[GroupId, list[Overheard]] = {}
 
     def listens_to(self, group_ids: Iterable[GroupId]) -> bool:
-        """Whether commits of one of these are to be read."""
+        """Whether heartbeats and commits of one of these are to be read."""
         return bool(self._listening) and any(one in self._listening for one in group_ids)
 
-    def hear(self, request: object) -> None:
-        """Whatever goes to the broker."""
-        if isinstance(request, OffsetCommit | TxnOffsetCommit):
-            for heard in self._listening.get(request.group_id, ()):
-                heard.hear(request, self._catalog)
+    def hear(self, via: Via, request: object) -> None:
+        """Whatever goes to the broker, in its client's words."""
+        if isinstance(request, Heartbeat | OffsetCommit | TxnOffsetCommit):
+            for overheard in self._listening.get(request.group_id, ()):
+                overheard.hear(via, request, self._catalog)
 
     @contextmanager
-    def listen(self, group_id: GroupId) -> Iterator[HeardCommits]:
-        """Hear the commits of a group until the end of the block."""
-        heard = HeardCommits()
-        self._listening.setdefault(group_id, []).append(heard)
+    def listen(self, group_id: GroupId) -> Iterator[Overheard]:
+        """Hear a group until the end of the block."""
+        overheard = Overheard()
+        self._listening.setdefault(group_id, []).append(overheard)
         try:
-            yield heard
+            yield overheard
         finally:
-            self._listening[group_id].remove(heard)
+            self._listening[group_id].remove(overheard)
             if not self._listening[group_id]:
                 del self._listening[group_id]
 
 
+# ------------------------------------------------------------------------------------------- commits by another way
+
+
 async def has_foreign_commits(
-    broker: Broker, ears: CommitEars, group_id: GroupId, partitions: frozenset[TopicPartition]
-) -> bool:
-    """Whether what is committed for these partitions changes without a commit that went by this bridge.
+    broker: Broker, ears: GroupEars, group_id: GroupId, partitions: frozenset[TopicPartition]
+) -> bool | None:
+    """Whether what is committed for these partitions changes without a commit that went by this bridge; None: the
+    broker did not tell.
 
     One such change is no proof, as its commit may have been sent before anybody listened; another one behind a whole
     look is, of the same partition or of another.
@@ -135,7 +163,7 @@ async def has_foreign_commits(
                     return bool(number)
                 before = now
         except BrokerUnreachable:
-            pass
+            return None
     return False
 
 
@@ -150,16 +178,18 @@ def _offsets(fetched: FetchedGroup) -> dict[TopicPartition, int]:
 
 async def find_hidden_topics(
     access: Access, group_id: GroupId, wanted: Mapping[MemberId, tuple[Via, tuple[TopicName, ...]]]
-) -> Mapping[MemberId, tuple[TopicName, ...]]:
-    """Which of its topics each member may not DESCRIBE, by the word of its broker on its own connection; only members
-    that have such topics.
+) -> tuple[Mapping[MemberId, tuple[TopicName, ...]], frozenset[MemberId]]:
+    """Which of its topics each member may not DESCRIBE, by the word of its broker on its own connection: only members
+    that have such topics; and the members of which nobody told.
     """
     hidden: dict[MemberId, tuple[TopicName, ...]] = {}
-    open_questions = set(wanted)
+    open_questions, unasked = set(wanted), set(wanted)
     done = trio.Event()
 
-    def take(member_id: MemberId, found: tuple[TopicName, ...]) -> None:
+    def take(member_id: MemberId, found: tuple[TopicName, ...] | None) -> None:
         open_questions.discard(member_id)
+        if found is not None:
+            unasked.discard(member_id)
         if found:
             hidden[member_id] = found
         if not open_questions:
@@ -170,29 +200,35 @@ async def find_hidden_topics(
     if wanted:
         with trio.move_on_after(TOPICS_S):
             await done.wait()
-    return dict(hidden)
+    return dict(hidden), frozenset(unasked)
 
 
 def _ask_which_are_hidden(
     way: BrokerAccess,
     group_id: GroupId,
     topics: tuple[TopicName, ...],
-    take: Callable[[tuple[TopicName, ...]], None],
+    take: Callable[[tuple[TopicName, ...] | None], None],
 ) -> None:
-    """A fetch of offsets changes nothing, and is answered by the coordinator, which every member is connected to."""
+    """A fetch of offsets changes nothing, and is answered by the coordinator, which every member is connected to; None:
+    nobody answers.
+    """
     highest = way.highest_version(ApiKey.OFFSET_FETCH)
     if highest is None:
-        take(())
+        take(None)
         return
     wanted = tuple(TopicOffsets(name=name, partitions=(0,)) for name in topics)
     question = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=wanted),))
     way.ask(None, question, lambda reply: take(_hidden_in(reply)), min(highest, OFFSET_FETCH_UNTIL))
 
 
-def _hidden_in(reply: GroupReply | None) -> tuple[TopicName, ...]:
-    groups = reply.groups if isinstance(reply, OffsetFetchReply) else ()
+def _hidden_in(reply: GroupReply | None) -> tuple[TopicName, ...] | None:
+    if not isinstance(reply, OffsetFetchReply) or any(group.error is not ErrorCode.NONE for group in reply.groups):
+        # A coordinator that moves tells nothing of topics.
+        return None
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    found = {one.name for group in groups for one in group.topics if any(it.error is denied for it in one.partitions)}
+    found = {
+        one.name for group in reply.groups for one in group.topics if any(it.error is denied for it in one.partitions)
+    }
     return tuple(sorted(found))
 
 
@@ -208,38 +244,87 @@ class Look:
     """
 
     broker: Broker
-    ears: CommitEars
+    ears: GroupEars
     access: Access
     via_of: Callable[[GroupId, MemberId], Via | None]
     road_of: Callable[[GroupId, MemberId], Road]
 
-    async def see(self, order: MoveOrder, origin: Road, members: Mapping[MemberId, ClassicMember]) -> Sight:
-        """What there is to see of members that are heard here: of others nobody knows by which way they speak."""
-        vias = {one: self.via_of(order.group_id, one) for one in members}
-        here = {one: (via, members[one]) for one, via in vias.items() if via is not None}
+    async def see(self, order: MoveOrder, origin: Road, members: Mapping[MemberId, ClassicMember], tell: Tell) -> Sight:
+        """What there is to see of these members, who have a part in the order: topics and commits only of those that
+        are moved.
+        """
+        is_to_upstream = order.destination is Road.UPSTREAM
+        # On the way back to pass nobody's commits change hands: they are the broker's before and after.
+        is_from_pass = origin is Road.PASS and order.destination is not Road.PASS
+        if not (is_to_upstream or is_from_pass):
+            return NOTHING_SEEN
+        vias = await self._hear(order.group_id, members, tell)
+        silent = self._passing(order.group_id, members) - vias.keys()
+        unheard = frozenset(one for one in silent if self.via_of(order.group_id, one) is None)
+        moved = {one: it for one, it in members.items() if one not in unheard and order.concerns(one)}
         hidden: dict[MemberId, tuple[TopicName, ...]] = {}
-        is_foreign: list[bool] = []
+        unasked: set[MemberId] = set()
+        is_foreign: list[bool | None] = []
 
         async def look_at_topics() -> None:
-            wanted = {one: (via, _topics(member)) for one, (via, member) in here.items()}
-            hidden.update(
-                await find_hidden_topics(self.access, order.group_id, {one: it for one, it in wanted.items() if it[1]})
-            )
+            topics = {one: _topics(member) for one, member in moved.items()}
+            wanted = {one: (vias[one], topics[one]) for one in moved if topics[one] and one in vias}
+            found, silent = await find_hidden_topics(self.access, order.group_id, wanted)
+            hidden.update(found)
+            unasked.update(silent | {one for one in moved if topics[one] and one not in vias})
 
-        passing = [it for one, (_, it) in here.items() if self.road_of(order.group_id, one) in _HEARD_ROADS]
-        partitions = frozenset(one for member in passing for one in member.using)
+        passing = self._passing(order.group_id, moved)
+        partitions = frozenset(partition for one in passing for partition in moved[one].using)
 
         async def look_at_commits() -> None:
             with trio.move_on_after(COMMITS_S):
                 is_foreign.append(await has_foreign_commits(self.broker, self.ears, order.group_id, partitions))
+            if not is_foreign:
+                is_foreign.append(None)
 
         async with trio.open_nursery() as nursery:
-            if order.destination is Road.UPSTREAM:
+            if is_to_upstream:
                 nursery.start_soon(look_at_topics)
-            # On the way back to pass nobody's commits change hands: they are the broker's before and after.
-            if origin is Road.PASS and order.destination is not Road.PASS and partitions:
+            if is_from_pass and partitions:
                 nursery.start_soon(look_at_commits)
-        return Sight(hidden, any(is_foreign))
+        return Sight(hidden, is_foreign[0] if is_foreign else False, unheard, frozenset(unasked))
+
+    async def _hear(self, group_id: GroupId, members: Collection[MemberId], tell: Tell) -> Mapping[MemberId, Via]:
+        """By which connection each member can be asked, if that is known: of those that pass the next word is waited
+        for before one is taken for somebody who comes by another way.
+        """
+        passing = self._passing(group_id, members)
+        with self.ears.listen(group_id) as overheard:
+            found = self._reachable(group_id, members, overheard)
+            if passing <= found.keys():
+                return found
+            tell((_waited_for(group_id, passing - found.keys()),))
+            with trio.move_on_after(HEAR_S):
+                while not passing <= found.keys():
+                    await trio.sleep(PAUSE_S)
+                    found = self._reachable(group_id, members, overheard)
+            tell(())
+            return found
+
+    def _passing(self, group_id: GroupId, members: Iterable[MemberId]) -> set[MemberId]:
+        return {one for one in members if self.road_of(group_id, one) in _HEARD_ROADS}
+
+    def _reachable(self, group_id: GroupId, members: Iterable[MemberId], overheard: Overheard) -> dict[MemberId, Via]:
+        found: dict[MemberId, Via] = {}
+        for member_id in members:
+            via = overheard.vias.get(member_id, self.via_of(group_id, member_id))
+            if via is not None and self.access(via).connection >= 0:
+                found[member_id] = via
+        return found
+
+
+def _waited_for(group_id: GroupId, silent: Collection[MemberId]) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-209",
+        f"{len(silent)} members of {quote(group_id)} were not heard here since the bridge was started,"
+        f" {quote(min(silent))} among them: their next heartbeats are waited for, {HEAR_S:.0f} s at most",
+        "nothing; who is not heard by then comes by another way, or not any more",
+    )
 
 
 def _topics(member: ClassicMember) -> tuple[TopicName, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster, Spoken
@@ -162,7 +163,18 @@ def _unreadable(member_id: MemberId, malformed: MalformedBlob) -> Obstacle:
 
 def left_out(group_id: GroupId, members: Mapping[MemberId, ClassicMember]) -> Mapping[MemberId, Obstacle]:
     """Those of a group's members at its broker that can't be moved by their own words, and why not."""
-    return {one: _unheard(group_id, one) for one, member in members.items() if not member.protocols}
+    elsewhere = {one: _elsewhere(group_id, one) for one, member in members.items() if member.is_elsewhere}
+    return {one: _unheard(group_id, one) for one, member in members.items() if not member.protocols} | elsewhere
+
+
+def _elsewhere(group_id: GroupId, member_id: MemberId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-210",
+        f"{quote(member_id)} of {quote(group_id)} was not heard here within {GATHER_S:.0f} s: it comes by another way,"
+        " or not any more, and stays what it is",
+        "lead its client here if it is to be moved, too, and order the move again",
+        member_id,
+    )
 
 
 def _unheard(group_id: GroupId, member_id: MemberId) -> Obstacle:

@@ -122,8 +122,7 @@ class TakeOverMove:
 
     def begin(self, vias: Mapping[MemberId, Via]) -> None:
         """Ask for whoever can be asked, the first of them first; who can't be translated stays where it is."""
-        for member_id, obstacle in self._left_out.items():
-            self._progress.note(member_id, MemberStage.STAYS, obstacle.sentence)
+        self._progress.leave_out(self._left_out)
         for member_id, via in vias.items():
             member = self._members.get(member_id)
             if member is not None:

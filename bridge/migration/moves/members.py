@@ -28,7 +28,8 @@ class ClassicMember:
 
     `generation` is the one that its client knows, `using` what it may be using under it. It has no `protocols` if
     nobody here heard it join, and its broker does not show them. `has_user_data` says that assignments of its group
-    carry user data at their broker, which then refuses every member a take-over; no journal keeps that.
+    carry user data at their broker, which then refuses every member a take-over. One that `is_elsewhere` was waited for
+    and not heard here. No journal keeps either.
     """
 
     member_id: MemberId
@@ -41,6 +42,7 @@ class ClassicMember:
     generation: int
     using: frozenset[TopicPartition]
     has_user_data: bool = False
+    is_elsewhere: bool = False
 
     def subscription(self) -> Subscription:
         """What it subscribes to under its protocol; raises `MalformedBlob`, also where it has no such protocol."""

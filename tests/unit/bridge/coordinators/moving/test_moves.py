@@ -1,7 +1,7 @@
 """Orders, from the first word to the verdict, over restarts, and what becomes of groups and members afterwards."""
 
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -14,10 +14,11 @@ from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.coordinators.moving.requests import Held
+from bridge.coordinators.moving.sight import HEAR_S, Sight, Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.upstream.groups import UpstreamGroups
-from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, Task, Work
 from tests.support.embedded_world import leave_request
@@ -33,6 +34,8 @@ from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 MEMBERS = {"a": ZERO, "b": ONE}
+STAYS = MemberStage.STAYS
+WAITED_FOR = Obstacle("EB-MOVE-209", "somebody was not heard", "nothing")
 
 
 async def take_over(world: MovingWorld, *members: str, only: tuple[str, ...] = ()) -> None:
@@ -282,6 +285,64 @@ async def test_take_over_that_can_not_begin_with_its_round_is_refused(autojump_c
         refused_as = [one.code for one in world.progress().obstacles]
         assert (world.progress().stage, refused_as) == (MoveStage.REFUSED, ["EB-MOVE-223"])
         assert (world.road("a"), world.facts.kept) == (Road.PASS, {})
+
+
+def hears_all_but(*names: str) -> "Callable[[object, Road, object, Tell], Awaitable[Sight]]":
+    """A look behind which these were not heard."""
+
+    async def see(_order: object, _origin: Road, _members: object, tell: Tell) -> Sight:
+        tell((WAITED_FOR,))
+        await trio.sleep(HEAR_S)
+        return Sight(unheard=frozenset(map(MemberId, names)))
+
+    return see
+
+
+async def test_member_that_comes_by_another_way_is_waited_for_by_no_move(autojump_clock: MockClock) -> None:
+    """It stays what it is, which is told as soon as it is known; the move waited for a whole session of it."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker(MEMBERS)
+        world.joined("a")
+        world.candidates.preflight.see = hears_all_but("b")
+        foretold = await world.live.check(MoveOrder(GROUP, Road.UPSTREAM))
+        assert foretold.verdict.endswith("members that it moves: 1")
+        assert {one.member_id: one.stage for one in foretold.members} == {"a": MemberStage.WAITING, "b": STAYS}
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(1)
+        assert world.progress().obstacles == (WAITED_FOR,)
+        await trio.sleep(HEAR_S)
+        stage = {one.member_id: (one.stage, one.detail[:11]) for one in world.progress().members}
+        assert stage[MemberId("b")] == (STAYS, "EB-MOVE-210")
+        assert [one["member"] for one in json.loads(facts.kept[f"{FACTS}{GROUP}"])["move"]["members"]] == ["a"]
+        world.answer("a", granted(GENERATION, 0))
+        assert world.progress().stage is MoveStage.DONE
+        assert [world.road(one) for one in ("a", "b", "new")] == [Road.UPSTREAM, Road.PASS, Road.UPSTREAM]
+
+
+async def test_order_for_strangers_alone_is_refused(autojump_clock: MockClock) -> None:
+    """Nobody would be moved."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.candidates.preflight.see = hears_all_but("a", "b")
+        for order in (MoveOrder(GROUP, Road.UPSTREAM), MoveOrder(GROUP, Road.UPSTREAM, (MemberId("b"),))):
+            refused_as = {one.code for one in (await world.live.check(order)).obstacles}
+            assert refused_as == {"EB-MOVE-210"}
+
+
+async def test_way_back_of_who_is_at_rest_is_written_once(autojump_clock: MockClock) -> None:
+    """The order and those whom it asks for, in one turn of the journal."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        await trio.sleep(1)
+        before = facts.written
+        await world.order(Road.PASS)
+        assert [type(one).__name__ for one in world.asked("a")][-1] == "JoinGroup"
+        assert facts.written == before + 1
 
 
 async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> None:

@@ -1,16 +1,18 @@
 """Orders judged by what brokers can do, before anything begins."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, KnownAbilities, Preflight, judge
-from bridge.coordinators.moving.sight import Sight
+from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, Forecast, KnownAbilities, Preflight, judge
+from bridge.coordinators.moving.sight import Sight, Tell
 from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.orders import MoveOrder, MoveStage, Obstacle
+from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from tests.support.moving_world import moving_world
@@ -50,7 +52,7 @@ def test_brokers_that_can_do_it_are_no_obstacle() -> None:
     roads = (Road.PASS, Road.UPSTREAM, Road.EMBEDDED)
     for origin in roads:
         for destination in roads:
-            assert judge(MoveOrder(GROUP, destination), origin, [member()], ABLE) == ()
+            assert codes(judge(MoveOrder(GROUP, destination), origin, [member()], ABLE)) == []
 
 
 @pytest.mark.parametrize(
@@ -71,23 +73,50 @@ def test_what_brokers_refuse_is_said_before(
 ) -> None:
     """Also what only the second of two ways would come to."""
     found = judge(order, origin, [member()], abilities)
-    assert [one.code for one in found] == [code]
+    assert codes(found) == [code]
     assert judge(replace(order, allow_rebalance=True), origin, [member()], abilities) == found
 
 
-def test_reason_names_the_member_that_it_is_of() -> None:
+async def test_reason_names_the_member_that_it_is_of() -> None:
     """One; of several the sentence tells."""
-    short = member("b", session_ms=1_000)
-    (one,) = judge(TO_PASS, Road.EMBEDDED, [member(), short], ABLE)
+    preflight = Preflight()
+    preflight.abilities = _able
+    known, short = member(), member("b", session_ms=1_000)
+    (one,) = (await preflight.look(TO_PASS, Road.EMBEDDED, named(known, short), to_nobody)).obstacles
     assert (one.code, one.member_id) == ("EB-MOVE-140", "b")
-    (both,) = judge(TO_PASS, Road.EMBEDDED, [replace(short, member_id=MemberId("c")), short], ABLE)
-    assert both.member_id is None
+    both = named(replace(short, member_id=MemberId("c")), short)
+    (many,) = (await preflight.look(TO_PASS, Road.EMBEDDED, both, to_nobody)).obstacles
+    assert many.member_id is None
 
 
 def test_members_without_a_protocol_in_common_are_no_classic_group() -> None:
     """A broker answers 23 to the last of them."""
     found = judge(TO_PASS, Road.UPSTREAM, [member(), member("b", assignor="sticky")], ABLE)
-    assert [one.code for one in found] == ["EB-MOVE-142"]
+    assert codes(found) == ["EB-MOVE-142"]
+
+
+def test_only_who_is_moved_is_judged() -> None:
+    """A canary of a group whose user data a round leaves behind, in which everybody has a part."""
+    canary = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),))
+    members = [replace(one, has_user_data=True) for one in (member(), member("b", assignor="of-its-own"))]
+    hidden = {MemberId("b"): (TOPIC,)}
+    assert codes(judge(canary, Road.PASS, members, ABLE, Sight(hidden))) == []
+    assert codes(judge(TO_UPSTREAM, Road.PASS, members, ABLE, Sight(hidden))) == ["EB-MOVE-115", "EB-MOVE-116"]
+    assert codes(judge(canary, Road.PASS, members, ABLE, Sight({MemberId("a"): (TOPIC,)}))) == ["EB-MOVE-116"]
+    elsewhere = Sight(unheard=frozenset({MemberId("b")}))
+    # In that round everybody has a part, and nobody plays it for a stranger.
+    assert codes(judge(canary, Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-119"]
+
+
+def test_members_that_come_by_another_way_are_a_reason_where_they_count() -> None:
+    """Taken over is who is here; taken in is a whole group; and brokers 4.0 call whoever is left behind."""
+    members, elsewhere = [member(), member("b")], Sight(unheard=frozenset({MemberId("b")}))
+    (note,) = judge(TO_UPSTREAM, Road.PASS, members, ABLE, elsewhere)
+    assert (note.code, note.weight, note.members) == ("EB-MOVE-118", Weight.NOTES, ("b",))
+    old = replace(ABLE, takeover=TakeOver.WHOLE_GROUP)
+    (reason,) = judge(TO_UPSTREAM, Road.PASS, members, old, elsewhere)
+    assert (reason.code, reason.weight) == ("EB-MOVE-117", Weight.DISTURBS)
+    assert codes(judge(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-132"]
 
 
 async def _unreachable() -> BrokerAbilities:
@@ -95,6 +124,20 @@ async def _unreachable() -> BrokerAbilities:
 
 
 MEMBERS = {MemberId("a"): member()}
+
+
+def named(*members: ClassicMember) -> Mapping[MemberId, ClassicMember]:
+    """These by their ids."""
+    return {one.member_id: one for one in members}
+
+
+def codes(found: Iterable[Reason | Obstacle]) -> list[str]:
+    """What stands in the way; what is only to be known is left out."""
+    return [one.code for one in found if not isinstance(one, Reason) or one.weight is not Weight.NOTES]
+
+
+def to_nobody(_obstacles: tuple[Obstacle, ...]) -> None:
+    """Nobody is told."""
 
 
 async def _slow() -> BrokerAbilities:
@@ -109,10 +152,10 @@ async def _silent() -> BrokerAbilities:
 async def test_what_brokers_do_not_say_the_move_finds_out(autojump_clock: MockClock) -> None:
     """Its pilot is refused, and nothing has changed."""
     preflight = Preflight()
-    assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS) == ()
+    assert await preflight.look(TO_UPSTREAM, Road.PASS, MEMBERS, to_nobody) == Forecast()
     for abilities in (_unreachable, _slow, _silent):
         preflight.abilities = KnownAbilities(abilities, lambda: None, lambda: 0).now
-        assert await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS) == ()
+        assert await preflight.look(TO_UPSTREAM, Road.PASS, MEMBERS, to_nobody) == Forecast()
 
 
 async def _disabled() -> BrokerAbilities:
@@ -146,18 +189,36 @@ async def test_second_of_two_ways_asks_no_broker_again(autojump_clock: MockClock
 async def test_what_is_seen_of_a_group_is_said_of_any_brokers() -> None:
     """Commits by another way, and topics that clients may not see: also where brokers say nothing of themselves."""
 
-    async def see(_order: MoveOrder, _origin: Road, _members: object) -> Sight:
+    async def see(_order: MoveOrder, _origin: Road, _members: object, _tell: Tell) -> Sight:
         return Sight({MemberId("a"): (TOPIC,)}, has_foreign_commits=True)
 
     preflight = Preflight()
     preflight.see = see
     for abilities in (_silent, _able):
         preflight.abilities = abilities
-        found = await preflight.find_obstacles(TO_UPSTREAM, Road.PASS, MEMBERS)
-        assert [one.code for one in found] == ["EB-MOVE-107", "EB-MOVE-116"]
+        found = (await preflight.look(TO_UPSTREAM, Road.PASS, MEMBERS, to_nobody)).obstacles
+        assert codes(found) == ["EB-MOVE-107", "EB-MOVE-116"]
         assert found[1].member_id == "a"
-        found = await preflight.find_obstacles(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, MEMBERS)
-        assert [one.code for one in found] == ["EB-MOVE-107"]
+        found = (await preflight.look(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, MEMBERS, to_nobody)).obstacles
+        assert codes(found) == ["EB-MOVE-107"]
+
+
+async def test_what_could_not_be_seen_is_said() -> None:
+    """It is not the same as nothing: commits that can't be compared keep the group where it is, and of rights that
+    nobody tells the broker has the last word.
+    """
+
+    async def see(_order: MoveOrder, _origin: Road, _members: object, _tell: Tell) -> Sight:
+        return Sight(has_foreign_commits=None, unasked=frozenset({MemberId("a")}))
+
+    preflight = Preflight()
+    preflight.see = see
+    for abilities in (_silent, _able):
+        preflight.abilities = abilities
+        forecast = await preflight.look(TO_UPSTREAM, Road.PASS, MEMBERS, to_nobody)
+        assert (codes(forecast.obstacles), codes(forecast.notes)) == (["EB-MOVE-108"], ["EB-MOVE-122"])
+        assert "'a'" not in forecast.notes[0].sentence
+        assert forecast.notes[0].member_id == "a"
 
 
 async def _able() -> BrokerAbilities:
@@ -208,7 +269,7 @@ async def test_refusal_of_brokers_is_asked_for_anew_at_the_next_order(autojump_c
 async def test_who_was_found_long_ago_is_looked_for_once_more(autojump_clock: MockClock) -> None:
     """A look takes its time, and members may join meanwhile."""
 
-    async def see(_order: MoveOrder, _origin: Road, _members: object) -> Sight:
+    async def see(_order: MoveOrder, _origin: Road, _members: object, _tell: Tell) -> Sight:
         await trio.sleep(1)
         world.at_broker({"b": frozenset({TopicPartition(TOPIC, 0)})})
         return Sight()

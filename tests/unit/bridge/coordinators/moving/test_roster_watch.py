@@ -2,7 +2,7 @@
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.moving.roster_watch import RosterWatch
-from bridge.coordinators.moving.sight import CommitEars
+from bridge.coordinators.moving.sight import GroupEars
 from bridge.migration.roster import Roster
 from bridge.session.contracts import PassingRequest
 from bridge.wire.apis import ApiKey
@@ -38,7 +38,7 @@ COMMIT = OffsetCommit(
 def test_roster_hears_who_joins_syncs_and_leaves() -> None:
     """What can't be read is the broker's to judge."""
     roster, passing = Roster(), SeenGroups()
-    ears = CommitEars(Catalog())
+    ears = GroupEars(Catalog())
     watch = RosterWatch(passing, roster, ears)
 
     def overhear(api_key: ApiKey, request: Request, cut: int = 0) -> None:
@@ -62,3 +62,5 @@ def test_roster_hears_who_joins_syncs_and_leaves() -> None:
         assert not heard.explain(ZERO, 7)
         overhear(ApiKey.OFFSET_COMMIT, COMMIT)
         assert heard.explain(ZERO, 7)
+        overhear(ApiKey.HEARTBEAT, Heartbeat(GROUP, GENERATION, MemberId("b"), None))
+        assert heard.vias.keys() == {"a", "b"}
