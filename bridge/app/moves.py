@@ -9,7 +9,8 @@ from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.moves import LiveMoves, Parts
+from bridge.coordinators.moving.journey import Parts
+from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.requests import Ways

@@ -15,7 +15,8 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.moves import LiveMoves, Parts
+from bridge.coordinators.moving.journey import Parts
+from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import Places
 from bridge.coordinators.moving.requests import Ways, classic_member_of
 from bridge.coordinators.moving.surroundings import Around

@@ -18,11 +18,11 @@ from bridge.coordinators.moving.reseat import Reseating, ReseatMove
 from bridge.coordinators.moving.surroundings import Around
 from bridge.engine.outcome import NotConverted
 from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.itinerary import Outcome
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import Kept as NotReleased
 from bridge.migration.moves.reseat import Called
-from bridge.migration.moves.rest import Kept as NotAdopted
-from bridge.migration.moves.rest import Kept as NotReseated
+from bridge.migration.moves.rest import Kept
 from bridge.migration.orders import Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road
@@ -156,14 +156,16 @@ class WholeGroups:
         hold_ms = min((one.session_timeout_ms for one in members), default=0) // 3
         return ReleaseMove(around, group_id, hold_ms)
 
-    def settle(self, group_id: GroupId, move: WholeMove) -> Obstacle | None:
-        """Why the group is where it was, None if it was moved; an adopted group's members are mapped no more."""
+    def settle(self, group_id: GroupId, move: WholeMove) -> tuple[Outcome, Obstacle | None]:
+        """How it ended, and why not well; an adopted group's members are mapped no more."""
         match move.state:
-            case NotAdopted(reason) | NotReleased(reason) | NotReseated(reason) | Called(reason):
-                return reason
+            case Kept(reason) | NotReleased(reason):
+                return Outcome.KEPT, reason
+            case Called(reason):
+                return Outcome.PARTLY, reason
             case Adopted():
                 for member_id in tuple(self.around.mapped.seats_of(group_id)):
                     self.around.mapped.take_out(group_id, member_id)
             case _:
                 pass
-        return None
+        return Outcome.MADE, None
