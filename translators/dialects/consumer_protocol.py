@@ -142,7 +142,7 @@ def _sticky(blob: bytes, skipped: int) -> StickyUserData | None:
     """Partitions, and a generation if there is one behind them; None where that does not end with the blob."""
     reader = _Reader(blob)
     try:
-        reader.skip(skipped, "stray version")
+        reader.take(skipped, "stray version")
         partitions = reader.partitions("previous assignment")
     except MalformedBlob:
         return None
@@ -183,26 +183,36 @@ class _Reader:
     def remaining(self) -> int:
         return self._size - self._position
 
-    def skip(self, size: int, field: str) -> int:
-        """Go on by so many bytes, and give where they begin."""
+    # Each read looks for itself whether its bytes are there: a subscription takes ten, and a call costs as much as one.
+
+    def take(self, size: int, field: str) -> bytes:
         start = self._position
         end = start + size
         if end > self._size:
-            raise MalformedBlob(f"{field} at byte {start} needs {size} bytes, {self.remaining} are left")
+            raise self._cut_short(size, field)
         self._position = end
-        return start
-
-    def take(self, size: int, field: str) -> bytes:
-        start = self.skip(size, field)
-        return self._blob[start : self._position]
+        return self._blob[start:end]
 
     def int16(self, field: str) -> int:
-        value: int = _INT16.unpack_from(self._blob, self.skip(2, field))[0]
+        start = self._position
+        end = start + 2
+        if end > self._size:
+            raise self._cut_short(2, field)
+        self._position = end
+        value: int = _INT16.unpack_from(self._blob, start)[0]
         return value
 
     def int32(self, field: str) -> int:
-        value: int = _INT32.unpack_from(self._blob, self.skip(4, field))[0]
+        start = self._position
+        end = start + 4
+        if end > self._size:
+            raise self._cut_short(4, field)
+        self._position = end
+        value: int = _INT32.unpack_from(self._blob, start)[0]
         return value
+
+    def _cut_short(self, size: int, field: str) -> MalformedBlob:
+        return MalformedBlob(f"{field} at byte {self._position} needs {size} bytes, {self.remaining} are left")
 
     def peek_int32(self) -> int | None:
         if self.remaining < _INT32.size:
@@ -213,22 +223,23 @@ class _Reader:
     def count(self, field: str, smallest_bytes: int) -> int:
         """An array's length, refused before anything is made when the elements can't fit."""
         count = self.int32(field)
-        if count < 0 or count * smallest_bytes > self.remaining:
+        if count < 0 or count * smallest_bytes > self._size - self._position:
             raise MalformedBlob(
                 f"{field} before byte {self._position} counts {count} elements, {self.remaining} bytes are left"
             )
         return count
 
     def string(self, field: str) -> str:
-        text = self.nullable_string(field)
-        if text is None:
+        size = self.int16(field)
+        if size == -1:
             raise MalformedBlob(f"{field} before byte {self._position} is null, which it must not be")
-        return text
+        return self._text(size, field)
 
     def nullable_string(self, field: str) -> str | None:
         size = self.int16(field)
-        if size == -1:
-            return None
+        return None if size == -1 else self._text(size, field)
+
+    def _text(self, size: int, field: str) -> str:
         if size < 0:
             raise MalformedBlob(f"{field} before byte {self._position} has length {size}")
         try:

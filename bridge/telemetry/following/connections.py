@@ -35,7 +35,7 @@ class SilenceFollower:
         """A request of a member came over this connection."""
         member = group.members.get(member_id)
         # A heartbeat is heard with its answer, which may come when its connection is gone: that is no sign of life.
-        if member is None or member.connection == connection:
+        if member is None or member.presence.connection == connection:
             return
         key = (group.group_id, member_id)
         if member.connection is not None:

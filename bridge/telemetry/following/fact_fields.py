@@ -56,10 +56,13 @@ def group_fields(group: GroupTrack) -> GroupFields:
 
 def member_fields(group: GroupTrack, member: MemberTrack, rebalance_id: str | None = None) -> MemberFields:
     """The member's words; the rebalance is the one under way unless given."""
+    under_way = group.rebalance
+    if rebalance_id is None:
+        rebalance_id = group.rebalance_id if under_way is None else under_way.rebalance_id
     return {
         "group_id": group.group_id,
         "road": group.road,
-        "rebalance_id": group.rebalance_id if rebalance_id is None else rebalance_id,
+        "rebalance_id": rebalance_id,
         "group_epoch": group.epoch,
         "member_id": member.member_id,
         "instance_id": member.instance_id,

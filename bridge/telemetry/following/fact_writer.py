@@ -285,11 +285,14 @@ class FactWriter:
         self, group: GroupTrack, member: MemberTrack, phase: Phase, at_us: int, waits_on: tuple[str, ...] = ()
     ) -> None:
         """A member enters a phase and leaves the one it was in; one that it is in already goes on."""
-        if member.phase is not phase:
-            self.end_phase(group, member, at_us)
-            member.enter(phase, group.rebalance_id)
-            self.tell(group, PhaseBegan(**member_fields(group, member), phase=phase, waits_on=waits_on), at_us)
-        member.wait_on(waits_on)
+        activity = member.activity
+        if activity is not None and activity.phase is phase:
+            if activity.waits_on != waits_on:
+                member.wait_on(waits_on)
+            return
+        self.end_phase(group, member, at_us)
+        member.enter(phase, group.rebalance_id, waits_on)
+        self.tell(group, PhaseBegan(**member_fields(group, member), phase=phase, waits_on=waits_on), at_us)
 
     def end_phase(self, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
         """A member leaves the phase it is in, if any."""
@@ -338,12 +341,15 @@ class FactWriter:
 
         Gives what it said before. A wait that stayed with the former name outlived its member.
         """
-        before, waiting = member.inputs, member.unfetched
+        before = member.inputs
+        if (before.client_id, before.client_host) == (inputs.client_id, inputs.client_host):
+            member.learn(inputs)
+            return before
+        waiting = member.unfetched
         self._forget_fetches(group, member, waiting)
         member.learn(inputs)
-        if (before.client_id, before.client_host) != (inputs.client_id, inputs.client_host):
-            self.last_heard.enter(inputs)
-            self.last_heard.leave(before)
+        self.last_heard.enter(inputs)
+        self.last_heard.leave(before)
         self._await_fetches(group, member, waiting)
         return before
 

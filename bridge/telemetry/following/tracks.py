@@ -133,7 +133,9 @@ class MemberTrack:
     @property
     def is_at_rest(self) -> bool:
         """Whether it has nothing to do for the rebalance under way."""
-        return self.phase is Phase.STABLE and (self.due is None or self.due == self.assigned)
+        activity = self.activity
+        is_stable = activity is not None and activity.phase is Phase.STABLE
+        return is_stable and (self.due is None or self.due == self.assigned)
 
     @property
     def is_calm(self) -> bool:
@@ -222,9 +224,9 @@ class MemberTrack:
         """It speaks the consumer protocol from now on."""
         self.protocol = Protocol.CONSUMER
 
-    def enter(self, phase: Phase, rebalance_id: str) -> None:
-        """It enters a phase, as part of this rebalance."""
-        self.activity = InPhase(phase, rebalance_id)
+    def enter(self, phase: Phase, rebalance_id: str, holders: tuple[str, ...] = ()) -> None:
+        """It enters a phase, as part of this rebalance, and waits in it for these members."""
+        self.activity = InPhase(phase, rebalance_id, holders)
 
     def wait_on(self, holders: tuple[str, ...]) -> None:
         """It waits for these members in its phase."""
