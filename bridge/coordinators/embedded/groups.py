@@ -141,7 +141,7 @@ class EmbeddedGroups:
 
     def meet_bridges(self, place: Place) -> None:
         """Notice other bridges from now on; to be said before `run`, and after `keep`."""
-        self.bridges = Bridges(self._broker, place, lambda: live_groups(self.owner.shard), self._clock.now_ms)
+        self.bridges = Bridges(self._broker, place, self.groups, self.lives, self._clock.now_ms)
         self.join_checks.claim = self.bridges.claim
 
     def holds(self, group_id: GroupId) -> bool:

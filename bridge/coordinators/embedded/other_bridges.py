@@ -52,8 +52,14 @@ class Bridges:
     """
 
     def __init__(
-        self, broker: Broker, place: Place, live: Callable[[], Iterable[GroupId]], now_ms: Callable[[], int]
+        self,
+        broker: Broker,
+        place: Place,
+        live: Callable[[], Iterable[GroupId]],
+        lives: Callable[[GroupId], bool],
+        now_ms: Callable[[], int],
     ) -> None:
+        """`live` gives the groups that have members, `lives` says of one whether it is among them."""
         self.lost: dict[GroupId, str] = {}
         self.told: dict[GroupId, str] = {}
         """Groups of this bridge whose clients come by another one, too."""
@@ -61,6 +67,7 @@ class Bridges:
         self._meeting = Meeting(broker, place)
         self._place = place
         self._live = live
+        self._lives = lives
         self._now_ms = now_ms
         self._granted: dict[GroupId, float] = {}
         self._wanted: dict[GroupId, float] = {}
@@ -127,7 +134,7 @@ class Bridges:
         return self.lost.get(group_id) or self.told.get(group_id)
 
     def _is_held(self, group_id: GroupId) -> bool:
-        return group_id not in self.lost and (group_id in self._granted or group_id in set(self._live()))
+        return group_id not in self.lost and (group_id in self._granted or self._lives(group_id))
 
     def _grant(self, group_id: GroupId) -> None:
         self._wanted.pop(group_id, None)

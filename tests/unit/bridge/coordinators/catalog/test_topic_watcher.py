@@ -8,7 +8,9 @@ from trio.testing import MockClock
 
 from bridge.coordinators.catalog import LOOK_PAUSE_MS, Catalog, TopicsChange, TopicWatcher
 from bridge.net.clock import TrioClock
+from bridge.ports import BrokerUnreachable
 from tests.support.embedded_world import FakeBroker, moved
+from tests.support.passes import count_passes
 
 
 async def test_only_differences_are_told_and_only_while_needed(
@@ -62,3 +64,50 @@ async def test_topic_that_came_just_after_a_look_is_seen_by_the_next_which_waits
     assert broker.asked == ["topics", "topics"]
     assert [topic.partition_count for change in changes for topic in change.changed] == [6, 7]
     assert trio.current_time() >= LOOK_PAUSE_MS / 1000
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+async def test_crowd_that_waits_for_a_look_goes_on_at_once(autojump_clock: MockClock, *, is_down: bool) -> None:
+    """Each newcomer of a group waits for it; one after the other they took a turn of the owner each."""
+    passes: list[int] = []
+    for size in (5, 500):
+        broker = FakeBroker(is_down=is_down)
+        watcher = TopicWatcher(broker, Catalog(), lambda _: None, TrioClock(), 1_000)
+        refused = 0
+
+        async def look(watcher: TopicWatcher = watcher) -> None:
+            nonlocal refused
+            try:
+                await watcher.look()
+            except BrokerUnreachable:
+                refused += 1
+
+        with count_passes() as counted:
+            async with trio.open_nursery() as nursery:
+                for _ in range(size):
+                    nursery.start_soon(look)
+        assert broker.asked == ["topics"]
+        assert refused == (size if is_down else 0)
+        passes.append(counted.count)
+    assert passes[0] == passes[1]
+
+
+async def test_look_that_its_asker_gave_up_is_taken_over_by_who_waits(autojump_clock: MockClock) -> None:
+    """A client that is gone takes no other's answer with it."""
+    broker = FakeBroker(delay_s=1.0)
+    watcher = TopicWatcher(broker, Catalog(), lambda _: None, TrioClock(), 1_000)
+    async with trio.open_nursery() as nursery:
+        scope = await nursery.start(_looking_until_cancelled, watcher)
+        nursery.start_soon(watcher.look)
+        await trio.sleep(0.5)
+        scope.cancel()
+    assert broker.asked == ["topics", "topics"]
+    assert watcher.has_looked
+
+
+async def _looking_until_cancelled(
+    watcher: TopicWatcher, task_status: trio.TaskStatus[trio.CancelScope] = trio.TASK_STATUS_IGNORED
+) -> None:
+    with trio.CancelScope() as scope:
+        task_status.started(scope)
+        await watcher.look()

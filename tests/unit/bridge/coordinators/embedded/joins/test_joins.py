@@ -9,6 +9,7 @@ from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.joins import WaitingRequests
 from tests.support.embedded_world import embedded_world, join_request, moved
 from tests.support.owned_group import GROUP
+from tests.support.passes import count_passes
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -71,3 +72,17 @@ async def test_storm_of_rejoins_shares_looks_and_members_that_were_called_need_n
         assert (await world.ask(called, HeartbeatReply)).error is ErrorCode.REBALANCE_IN_PROGRESS
         assert (await world.ask(replace(join_request("a"), group_id=groups[0]), JoinGroupReply)).error is NONE
         assert world.broker.asked.count("topics") == looks
+
+
+async def test_newcomers_of_a_group_are_let_in_together(autojump_clock: MockClock) -> None:
+    """A crowd that waits for one word of the broker goes on with it, and takes no turn for each (rolling restarts)."""
+    passes: list[int] = []
+    for size in (10, 300):
+        async with embedded_world() as world:
+            with count_passes() as counted:
+                asked = [world.send(replace(join_request(""), needs_member_id=True)) for _ in range(size)]
+                codes = {(await world.answer(ref, JoinGroupReply)).error for ref in asked}
+            assert codes == {ErrorCode.MEMBER_ID_REQUIRED}
+            assert world.broker.asked.count("topics") == 1
+        passes.append(counted.count)
+    assert passes[1] <= 2 * passes[0]
