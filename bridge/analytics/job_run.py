@@ -36,6 +36,17 @@ PATTERN_SIGNS = "[]{}*?\\"
 """What Hadoop takes in a path for a pattern: it then finds other files than those of that name, or none."""
 NO_INPUT = "EB-ANALYTICS-001"
 NO_INPUT_STEP = "name the folder that `epochbridge serve --events` or `demo --events` wrote"
+PACKED_FILES = f"{FILES}.*"
+"""So files of a log are called that somebody has packed."""
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
+}
+"""How files begin that these programs have packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,7 @@ class Outcome:
 def run(events: str, out: str, settings: SessionSettings) -> Outcome:
     """Make all tables anew; raise AnalyticsError with one sentence if input or output can't be had."""
     require_input(events)
+    require_unpacked(events)
     require_output(out)
     with owned(out):
         spark = open_session(settings)
@@ -73,14 +85,24 @@ def main(events: str, out: str, master: str | None, settings: Mapping[str, str])
 def told(found: Outcome, out: str) -> list[str]:
     """The outcome in lines: tables with their rows, then what was set aside and why."""
     lines = [f"{name:<12}{count:>12,}" for name, count in found.rows.items()]
-    aside = ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) or "nothing"
-    return [*lines, f"set aside: {aside}", f"tables are in {out}"]
+    return [*lines, f"set aside: {_aside(found.rejected)}", f"tables are in {out}"]
+
+
+def _aside(rejected: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in rejected.items()) or "nothing"
 
 
 def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_watches) -> None:
-    """Every table from these lines; readers find what there was until all of them stand."""
+    """Every table from these lines; readers find what there was until all of them stand, and if no line is an event,
+    which raises AnalyticsError.
+    """
     say(EVENTS.name)
-    Intake(store, {}, Makers(share), is_anew=True).take(log, FIRST_BATCH)
+    taken = Intake(store, {}, Makers(share), is_anew=True).take(log, FIRST_BATCH)
+    if taken.refused and not store.log(EVENTS).files():
+        raise AnalyticsError(
+            f"EB-ANALYTICS-019: not one line is an event of a bridge ({_aside(set_aside(store))}); the tables stay "
+            f"what they were; {NO_INPUT_STEP}, and read what a newer epochbridge wrote with that one"
+        )
     store.replace(GAPS, store.read_files(GAPS, ()))
     do_stages(Derivation(store, FIRST_BATCH, goes_on=False), say)
     publish(store)
@@ -123,8 +145,31 @@ def require_input(path: str) -> None:
     found = Path(path)
     if found.is_file() or any(found.glob(FILES)):
         return
+    if any(found.glob(PACKED_FILES)):
+        require_unpacked(path)
     what = f"has no file {FILES}" if found.is_dir() else "does not exist"
     raise AnalyticsError(f"{NO_INPUT}: {path} {what}; {NO_INPUT_STEP}")
+
+
+def require_unpacked(path: str) -> None:
+    """Raise AnalyticsError if a local log has files that are compressed: they would be left out, or be no events."""
+    if "://" in path:
+        return
+    found = Path(path)
+    files = [found] if found.is_file() else sorted({*found.glob(FILES), *found.glob(PACKED_FILES)})
+    packed = [(file, how) for file in files if (how := _packed_by(file)) is not None]
+    if packed:
+        file, how = packed[0]
+        raise AnalyticsError(
+            f"EB-ANALYTICS-018: {len(packed)} of {len(files)} files of {path} are compressed, such as {file.name} "
+            f"({how}), and would be left out; unpack them there, or move them away if they are not to count"
+        )
+
+
+def _packed_by(file: Path) -> str | None:
+    with file.open("rb") as opened:
+        begin = opened.read(max(map(len, PACKED)))
+    return next((how for magic, how in PACKED.items() if begin.startswith(magic)), None)
 
 
 def require_output(path: str) -> None:
@@ -195,6 +240,11 @@ def _unwritable(path: str, why: str) -> str:
 
 def outcome(store: Store) -> Outcome:
     """Count what is in the store."""
-    rejected = store.read(REJECTED).groupBy("reason").agg(f.sum("count").alias("n")).orderBy("reason").collect()
     rows = {name: store.read(table).count() for name, table in TABLES.items()}
-    return Outcome(rows, {row["reason"]: row["n"] for row in rejected})
+    return Outcome(rows, set_aside(store))
+
+
+def set_aside(store: Store) -> dict[str, int]:
+    """How many inputs were set aside for each reason."""
+    rejected = store.read(REJECTED).groupBy("reason").agg(f.sum("count").alias("n")).orderBy("reason").collect()
+    return {row["reason"]: row["n"] for row in rejected}

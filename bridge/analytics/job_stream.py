@@ -27,6 +27,7 @@ from bridge.analytics.intake.sources import (
     require_reachable,
 )
 from bridge.analytics.job_run import (
+    NO_INPUT,
     STEP_COUNT,
     bring_up,
     derive,
@@ -216,6 +217,11 @@ def require_source(wanted: StreamSpec) -> None:
         return
     events = wanted.events or ""
     require_input(events)
+    if Path(events).is_file():
+        raise AnalyticsError(
+            f"{NO_INPUT}: {events} is one file, and a stream watches a folder for those that are complete; "
+            "name the folder that it is in"
+        )
     if "://" in events + wanted.out:
         raise AnalyticsError(
             "EB-ANALYTICS-008: a stream from files needs --events and --out on this machine; "

@@ -1,10 +1,16 @@
 """Whole logs with known truth, from files to all tables."""
 
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.job_run import event_lines, make_tables
+from bridge.analytics.spark.failures import told_failures
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, REBALANCES, TABLES
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.publishing import pinned
@@ -67,6 +73,47 @@ def test_run_that_ends_between_two_tables_leaves_the_earlier_ones(store: Store, 
         assert contents(pinned(store)) == earlier
     make_tables(store, event_lines(store.spark, str(events)), hush)
     assert contents(store) != earlier
+
+
+def test_log_of_another_tool_leaves_the_earlier_tables(store: Store, events: Path) -> None:
+    """A run over the wrong folder says what was wrong with it, and who reads the tables does not see it."""
+    write_log(events, FleetPlan(groups=1, rebalances=2))
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    earlier = contents(store)
+    other = events / "other"
+    other.mkdir()
+    (other / "events-x-000001.jsonl").write_text('{"time":1,"level":"info"}\n' * 3)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-019: .*\(3 foreign\).*name the folder"):
+        make_tables(store, event_lines(store.spark, str(other)), hush)
+    assert contents(pinned(store)) == earlier
+
+
+def test_disk_that_is_full_is_one_sentence_and_leaves_the_earlier_tables(store: Store, events: Path) -> None:
+    """Whoever of the two writes: Arrow in this process, Spark in its own. With room again all is well."""
+    write_log(events, FleetPlan(groups=1, rebalances=2))
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    earlier = contents(store)
+    write_log(events, FleetPlan(groups=2, rebalances=3))
+    gateway = store.spark.sparkContext._gateway
+    assert gateway is not None
+    for pid, code in ((os.getpid(), "EB-ANALYTICS-011"), (gateway.proc.pid, "EB-ANALYTICS-012")):
+        told = pytest.raises(AnalyticsError, match=rf"^{code}: .*File too large.*run the same command again")
+        with told, files_of_at_most(pid, 8_192), told_failures():
+            make_tables(store, event_lines(store.spark, str(events)), hush)
+        assert contents(pinned(store)) == earlier
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert contents(store) != earlier
+
+
+@contextmanager
+def files_of_at_most(pid: int, size_bytes: int) -> Iterator[None]:
+    """No file of a process grows beyond this, as on a disk that is full."""
+    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
 
 def test_empty_log_makes_empty_tables(store: Store, events: Path) -> None:

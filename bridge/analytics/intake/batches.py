@@ -21,7 +21,17 @@ from bridge.analytics.intake.duplicates import (
     split_doubtful,
 )
 from bridge.analytics.intake.numbers import Seen, grown, read_seen, written_seen
-from bridge.analytics.intake.reading import LINE, REASON, SOURCE, accepted, judged, parsed, refused, unlike
+from bridge.analytics.intake.reading import (
+    LINE,
+    REASON,
+    SOURCE,
+    accepted,
+    judged,
+    parsed,
+    refused,
+    refused_long,
+    unlike,
+)
 from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables.definitions import EVENTS, REJECTED
 from bridge.analytics.tables.store import NEXT, Staged, Store
@@ -96,8 +106,9 @@ class Intake:
         if after is None:
             found = self._counted(delivery, adopted, batch)
         else:
-            taken = Taken(refused=0, is_doubtful=False)
-            found = _Found(taken=taken, staged=adopted.staged, refused=None, seen=after)
+            taken = Taken(refused=len(adopted.long_lines), is_doubtful=False)
+            refused = self._with_long(None, adopted, batch)
+            found = _Found(taken=taken, staged=adopted.staged, refused=refused, seen=after)
         self._commit(found, batch)
         self._clear()
         return found.taken
@@ -133,17 +144,26 @@ class Intake:
         numbered = self.store.read_staged(_numbered(), staged)
         counts = counted_words(numbered).localCheckpoint()
         words = doubtful_words(counts, self._known_numbers())
-        is_doubtful, refused = not words.isEmpty(), None
+        is_doubtful = not words.isEmpty()
+        refused: DataFrame | None
         if is_doubtful:
             staged, refused = self._again(delivery.lines, batch, words.localCheckpoint())
-        elif adopted.left is not None and refusals:
-            refused = self._refused(adopted.left, batch, refusals)
+        else:
+            told = self._refused(adopted.left, batch, refusals) if adopted.left is not None and refusals else None
+            refused = self._with_long(told, adopted, batch)
         return _Found(
-            taken=Taken(refused=refusals, is_doubtful=is_doubtful),
+            taken=Taken(refused=refusals + len(adopted.long_lines), is_doubtful=is_doubtful),
             staged=staged,
             refused=refused,
             seen=seen_in(map(tuple, recent_words(counts).collect()), self.seen),
         )
+
+    def _with_long(self, refused: DataFrame | None, adopted: Adopted, batch: int) -> DataFrame | None:
+        """What is refused, with the lines that were too long to be handed on."""
+        if not adopted.long_lines:
+            return refused
+        long_lines = refused_long(self.store.spark, adopted.long_lines, batch)
+        return long_lines if refused is None else refused.unionByName(long_lines)
 
     def close(self) -> None:
         """Let go of what is kept for further batches."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.intake.columns import Columns, Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.intake.columns import Columns, Errand, LogFile, LongLine, Piece, make_columns, pieces_of
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
 from bridge.analytics.spark.progress import Share, nobody_watches
@@ -75,12 +75,14 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
-    forgotten; the numbers of the events, None where they can't be told; and the files of `events` that were made.
+    forgotten; the numbers of the events, None where they can't be told; the files of `events` that were made; and the
+    lines that are too long to be handed on.
     """
 
     left: DataFrame | None
     numbers: Came | None
     staged: tuple[Staged, ...] = ()
+    long_lines: tuple[LongLine, ...] = ()
 
 
 def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
@@ -99,6 +101,7 @@ def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Mak
         left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
         numbers=_together(columns.numbers for columns in made),
         staged=tuple(Staged(path, day) for columns in made for day, path in columns.days),
+        long_lines=tuple(line for columns in made for line in columns.long_lines),
     )
 
 

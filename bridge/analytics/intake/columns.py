@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import reduce
+from hashlib import sha256
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ import pyarrow.parquet
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, is_often_new
-from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
+from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
 
 BLOCK_BYTES = 8 * 2**20
 """Read at once; what Arrow makes of it is twice that."""
@@ -84,14 +86,25 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line that is too long for an event: what it came from, its bytes without its end, and the SHA-256 of those."""
+
+    source: str
+    length_bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Columns:
-    """Files with the events of a day each (`days`: day as year-month-day, path), and files of what is left over.
+    """Files with the events of a day each (`days`: day as year-month-day, path), files of what is left over, and what
+    is too long to be.
 
     `numbers` are those of the events by run, None if one came twice or they are too many or too far apart to tell.
     """
 
     days: tuple[tuple[str, str], ...] = ()
     left_over: tuple[str, ...] = ()
+    long_lines: tuple[LongLine, ...] = ()
     numbers: tuple[tuple[str, Numbers], ...] | None = ()
 
 
@@ -115,7 +128,8 @@ def make_columns(errand: Errand) -> Columns:
     numbers: list[tuple[str, Numbers] | None] = []
     tables: dict[Family, list[pa.Table]] = {}
     left_over: list[tuple[bytes, str]] = []
-    for source, lines in _blocks(errand.pieces):
+    long_lines: list[LongLine] = []
+    for source, lines in _blocks(errand.pieces, long_lines):
         for family, part in _parted(lines):
             table, others = events_of(part, family)
             tables.setdefault(family, []).append(table)
@@ -128,7 +142,7 @@ def make_columns(errand: Errand) -> Columns:
     days += _write_days(tables, f"{errand.stem}-{len(days)}", errand.batch)
     known = tuple(one for one in numbers if one is not None)
     left = _write_left_over(left_over, errand.stem)
-    return Columns(tuple(days), left, known if len(known) == len(numbers) else None)
+    return Columns(tuple(days), left, tuple(long_lines), known if len(known) == len(numbers) else None)
 
 
 def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[bytes]]:
@@ -160,16 +174,38 @@ def pieces_of(files: Iterable[LogFile], size_bytes: int) -> Iterator[Piece]:
             yield Piece(file, begin, min(begin + size_bytes, length))
 
 
-def _blocks(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[bytes]]]:
-    """The lines of pieces, some MiB at a time, with what they came from."""
+def _blocks(pieces: Iterable[Piece], long_lines: list[LongLine]) -> Iterator[tuple[str, list[bytes]]]:
+    """The lines of pieces, some MiB at a time, with what they came from; those that are too long come to the others."""
     for piece in pieces:
         with Path(piece.file.path).open("rb") as file:
             file.seek(max(piece.begin_byte - 1, 0))
             if piece.begin_byte:
-                file.readline()
+                _pass_line(file, piece.end_byte)
             while (left_bytes := piece.end_byte - file.tell()) > 0:
-                block = file.read(min(BLOCK_BYTES, left_bytes)) + file.readline()
+                block = file.read(min(BLOCK_BYTES, left_bytes))
+                begun_bytes = len(block) - block.rfind(b"\n") - 1
+                block += file.readline(LINE_BYTES_MAX + 1 - begun_bytes)
+                whole = block.rfind(b"\n") + 1
+                if len(block) - whole > LINE_BYTES_MAX:
+                    long_lines.append(_long_line(piece.file.source, block[whole:], file))
+                    block = block[:whole]
                 yield piece.file.source, block.splitlines()
+
+
+def _pass_line(file: BufferedReader, end_byte: int) -> None:
+    """Go to where the next line begins, or some way behind the end of the piece if none does before that."""
+    while file.tell() < end_byte and (read := file.readline(BLOCK_BYTES)) and not read.endswith(b"\n"):
+        pass
+
+
+def _long_line(source: str, begun: bytes, file: BufferedReader) -> LongLine:
+    """A line of which this was read, to its end; never all of it is held."""
+    length_bytes, digest = len(begun), sha256(begun)
+    while not begun.endswith(b"\n") and (begun := file.readline(BLOCK_BYTES)):
+        said = begun.removesuffix(b"\n")
+        length_bytes += len(said)
+        digest.update(said)
+    return LongLine(source, length_bytes, digest.hexdigest())
 
 
 def _parted(lines: Iterable[bytes]) -> Iterator[tuple[Family, list[bytes]]]:

@@ -1,14 +1,16 @@
 """Which lines are events of ours, and why another is not: a DataFrame of lines in, accepted and refused rows out."""
 
+from collections.abc import Iterable
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType
 
+from bridge.analytics.intake.columns import LongLine
 from bridge.analytics.spark.column_types import conform, log_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, REJECTED
-from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
+from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
 
 LINE, SOURCE = "value", "source"
 """The two columns that a reader gets: the text, and what it came from."""
@@ -72,6 +74,13 @@ def as_rejected(rows: DataFrame, batch: int) -> DataFrame:
     return conform(REJECTED, rows.withColumns(measured))
 
 
+def refused_long(spark: SparkSession, lines: Iterable[LongLine], batch: int) -> DataFrame:
+    """Lines that nobody may hold, as the table `rejected` has them."""
+    told = [(FOREIGN, _long(), one.source, one.length_bytes, one.digest, 1, batch) for one in lines]
+    names = "reason string, detail string, source string, length_bytes long, digest string, count long"
+    return conform(REJECTED, spark.createDataFrame(told, f"{names}, {BATCH} long"))
+
+
 def utc_day(wall_us: Column) -> Column:
     """The UTC day of microseconds since 1970."""
     return f.date_from_unix_date(f.floor(wall_us / f.lit(DAY_US)).cast("int"))
@@ -82,8 +91,18 @@ def _written(lines: DataFrame) -> DataFrame:
 
 
 def _listed() -> Column:
-    """The line as all there is in a list: so whatever follows an event on its line makes it corrupt, too."""
-    return f.concat(f.lit("["), f.col(LINE), f.lit("]"))
+    """The line as all there is in a list: so whatever follows an event on its line makes it corrupt, too, as does its
+    length.
+    """
+    return f.when(_is_long(), "[").otherwise(f.concat(f.lit("["), f.col(LINE), f.lit("]")))
+
+
+def _is_long() -> Column:
+    return f.octet_length(f.col(LINE)) > LINE_BYTES_MAX
+
+
+def _long() -> str:
+    return f"a line longer than {LINE_BYTES_MAX} bytes"
 
 
 def _reason() -> Column:
@@ -100,6 +119,7 @@ def _corruptions() -> tuple[Fault, ...]:
     """Why a line that has the faults of an empty event has them."""
     is_corrupt = f.col(_IS_CORRUPT)
     return (
+        (is_corrupt & _is_long(), FOREIGN, f.lit(_long())),
         (is_corrupt & _is_cut(), TRUNCATED, f.lit("the line ends in the middle of an event")),
         (is_corrupt, FOREIGN, f.lit("not an event: no JSON object, or a field of another type")),
     )

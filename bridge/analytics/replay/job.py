@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.reading import REASON, parsed
-from bridge.analytics.job_run import event_lines, open_store, require_input, require_output
+from bridge.analytics.job_run import event_lines, open_store, require_input, require_output, require_unpacked
 from bridge.analytics.replay.playing import play_groups, replays
 from bridge.analytics.replay.presentation import (
     Figures,
@@ -48,6 +48,7 @@ def run(spec: ReplaySpec, settings: SessionSettings) -> Report:
     except Unplayable as problem:
         raise AnalyticsError(str(problem)) from problem
     require_input(spec.events)
+    require_unpacked(spec.events)
     if spec.out is not None:
         require_output(spec.out)
     if spec.json not in (None, "-"):

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from bridge.analytics.engines.views import Row, Views
 from bridge.analytics.report import questions
 
+HEAT_COLUMNS_MAX = 168
+"""Hours of a week; of a longer time a column has several. One event whose clock stood at 1970 makes it 50 years."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
@@ -84,19 +87,21 @@ class ChangeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatFacts:
-    """Sums of stalls: a row per group, the worst first, a column per hour since the first."""
+    """Sums of stalls: a row per group, the worst first, a column for so many hours each since the first."""
 
     groups: Sequence[str]
     first_hour: int
+    column_hours: int
     stall_us: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
-    """Everything."""
+    """Everything; `began_us` is when the first and the last rebalance began, None if there is none."""
 
     group: str | None
     rebalances: int
+    began_us: tuple[int, int] | None
     stall: Spread | None
     phases: Sequence[PhaseFacts]
     members: Sequence[MemberFacts]
@@ -110,9 +115,11 @@ def report_facts(views: Views, group: str | None) -> ReportFacts:
     """Ask the tables, of one group or of all."""
     asked = views if group is None else views.of_group(group)
     (stall,) = asked.ask(questions.STALLS, _spread)
+    ((count, began_us),) = asked.ask(questions.REBALANCES, _counted)
     return ReportFacts(
         group=group,
-        rebalances=sum(asked.ask(questions.REBALANCES, lambda row: row.number("n"))),
+        rebalances=count,
+        began_us=began_us,
         stall=stall,
         phases=asked.ask(questions.PHASES, _phase),
         members=asked.ask(questions.MEMBERS, _member),
@@ -126,6 +133,11 @@ def report_facts(views: Views, group: str | None) -> ReportFacts:
 def known_groups(views: Views) -> list[str]:
     """Some of the groups that have rebalances."""
     return views.ask(questions.GROUPS, _group)
+
+
+def _counted(row: Row) -> tuple[int, tuple[int, int] | None]:
+    is_dated = row.values["first_us"] is not None
+    return row.number("n"), (row.number("first_us"), row.number("last_us")) if is_dated else None
 
 
 def _group(row: Row) -> str:
@@ -202,9 +214,9 @@ def _heat(views: Views) -> HeatFacts:
     groups = views.ask(questions.WORST, _group)
     sums = dict(views.ask(questions.HEAT, lambda row: ((_group(row), row.number("hour")), row.number("us"))))
     hours = [hour for _, hour in sums]
-    first, last = (min(hours), max(hours)) if hours else (0, -1)
-    return HeatFacts(
-        groups=groups,
-        first_hour=first,
-        stall_us=[[sums.get((name, at), 0) for at in range(first, last + 1)] for name in groups],
-    )
+    first, count = (min(hours), max(hours) - min(hours) + 1) if hours else (0, 0)
+    column_hours = max(1, -(-count // HEAT_COLUMNS_MAX))
+    stall_us = {name: [0] * -(-count // column_hours) for name in groups}
+    for (name, hour), us in sums.items():
+        stall_us[name][(hour - first) // column_hours] += us
+    return HeatFacts(groups=groups, first_hour=first, column_hours=column_hours, stall_us=[*stall_us.values()])

@@ -1,5 +1,6 @@
 """The report as one HTML page that needs nothing else, and as Markdown."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -9,7 +10,9 @@ from bridge.analytics.report.plots import Bar, Heat, bars, heat_map
 from bridge.analytics.report.questions import HOUR_US
 
 TONES = {"classic": 0, "consumer": 1}
-TICKS_MAX = 12
+TICKS_MAX = 7
+"""Of the heat map; each has room for a day and an hour."""
+TEN_MINUTES_US = 600_000_000
 STYLE = (
     """
 :root { --ink: #1d2733; --soft: #5b6876; --line: #d7dde3; --paper: #ffffff;
@@ -32,10 +35,11 @@ svg .whisker { stroke: var(--soft); stroke-width: 1.5; fill: none; }
     + """
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: 0.25rem 0.9rem 0.25rem 0; border-bottom: 1px solid var(--line); }
-th { color: var(--soft); font-weight: 600; }
+th { color: var(--soft); font-weight: 600; } td.n { white-space: nowrap; }
 """
 )
 
+_NUMBER = re.compile(r"[\d,.]+(?: \S+)?")
 Rows = Sequence[Sequence[str]]
 Section = tuple[str, str, Rows]
 """Its heading, what stands below it, and its table with the heads of the columns."""
@@ -65,15 +69,23 @@ def markdown(facts: ReportFacts) -> str:
 
 def shown(us: float) -> str:
     """A duration with three figures at most and a unit that fits."""
-    for bound, unit in ((1_000, "µs"), (1_000_000, "ms")):
-        if us < bound:
-            return f"{us / (bound / 1_000):.3g} {unit}"
-    return f"{us / 1e6:.3g} s" if us < 600_000_000 else f"{us / 60e6:,.0f} min"
+    for bound_us, unit in ((1_000, "µs"), (1_000_000, "ms")):
+        # What three figures round up to the bound has the next unit.
+        if us < bound_us * 0.9995:
+            return f"{us / (bound_us / 1_000):.3g} {unit}"
+    if us < TEN_MINUTES_US:
+        return f"{us / 1e6:.3g} s"
+    return f"{us / 60e6:,.0f} min" if us < 10 * HOUR_US else f"{us / HOUR_US:,.0f} h"
 
 
 def hour_shown(hour: int) -> str:
     """An hour since 1970 as UTC day and hour."""
     return datetime.fromtimestamp(hour * HOUR_US / 1e6, UTC).strftime("%m-%d %H:00")
+
+
+def time_shown(wall_us: int) -> str:
+    """A time since 1970 as UTC day, hour and minute."""
+    return datetime.fromtimestamp(wall_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _title(facts: ReportFacts) -> str:
@@ -83,8 +95,9 @@ def _title(facts: ReportFacts) -> str:
 def _lead(facts: ReportFacts) -> str:
     told, disturbed = (sum(getattr(cause, name) for cause in facts.causes) for name in ("told", "disturbed"))
     stood = "no partition stood still" if facts.stall is None else _stood(facts.stall)
+    when = "" if facts.began_us is None else f", {time_shown(facts.began_us[0])} to {time_shown(facts.began_us[1])} UTC"
     return (
-        f"{facts.rebalances:,} rebalances; {stood}; members were told to rejoin or to revoke {told:,} times, "
+        f"{facts.rebalances:,} rebalances{when}; {stood}; members were told to rejoin or to revoke {told:,} times, "
         f"{disturbed:,} times without need."
     )
 
@@ -134,7 +147,7 @@ def _sections(facts: ReportFacts) -> Iterator[Section]:
     )
     yield (
         "Stalls by group and hour",
-        "Sum of the time that partitions stood still, UTC; the worst groups first.",
+        f"Sum of the time that partitions stood still, UTC; the worst groups first.{_by(facts.heat)}",
         _heat_rows(facts.heat),
     )
 
@@ -205,12 +218,21 @@ def _culprit_cells(one: CulpritFacts) -> tuple[str, ...]:
     return (one.group_id, one.member_id, one.client_id, one.library, *waited, *went)
 
 
+def _by(heat: HeatFacts) -> str:
+    return "" if heat.column_hours == 1 else f" A column is {heat.column_hours:,} hours."
+
+
 def _heat_rows(heat: HeatFacts) -> Rows:
-    """The worst hour of each group; the plot shows the others."""
-    rows: list[Sequence[str]] = [("group", "in all", "worst hour", "in that hour")]
+    """The worst hour of each group, or the worst of several hours; the plot shows the others."""
+    span = "hour" if heat.column_hours == 1 else f"{heat.column_hours:,} hours"
+    rows: list[Sequence[str]] = [
+        ("group", "in all", f"worst {span}", f"in {'that' if span == 'hour' else 'those'} {span}")
+    ]
     for group, sums in zip(heat.groups, heat.stall_us, strict=True):
         worst = max(range(len(sums)), key=sums.__getitem__)
-        rows.append((group, shown(sum(sums)), hour_shown(heat.first_hour + worst), shown(sums[worst])))
+        rows.append(
+            (group, shown(sum(sums)), hour_shown(heat.first_hour + worst * heat.column_hours), shown(sums[worst]))
+        )
     return rows
 
 
@@ -249,7 +271,7 @@ def _culprit_bar(one: CulpritFacts) -> Bar:
 
 def _heat(heat: HeatFacts) -> Heat:
     count = len(heat.stall_us[0]) if heat.stall_us else 0
-    hours = [hour_shown(heat.first_hour + place) for place in range(count)]
+    hours = [hour_shown(heat.first_hour + place * heat.column_hours) for place in range(count)]
     every = -(-count // TICKS_MAX) if count else 1
     most = max((max(row) for row in heat.stall_us), default=0)
     return Heat(
@@ -268,8 +290,13 @@ def _html_table(rows: Rows) -> str:
     if len(rows) <= 1:
         return ""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    body = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in rows[1:])
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(text: str) -> str:
+    """A number stays on one line with its unit, however narrow the page is."""
+    return f"<td class=n>{escape(text)}</td>" if _NUMBER.fullmatch(text) else f"<td>{escape(text)}</td>"
 
 
 def _markdown_table(rows: Rows) -> str:

@@ -10,6 +10,8 @@ from html import escape
 BAR_HEIGHT, BAR_GAP, LABEL_WIDTH, PLOT_WIDTH, VALUE_WIDTH = 18, 8, 230, 520, 170
 CELL_HEIGHT, CELL_WIDTH_MAX, LEGEND_HEIGHT, TICK_HEIGHT = 22, 46, 34, 26
 HEAT_STEPS = 6
+CHAR_WIDTH, TICK_WIDTH = 7, 76
+"""What a character of a note takes, and a tick of the heat map: what does not fit is not seen."""
 LABEL_CHARS_MAX = 32
 
 
@@ -30,9 +32,10 @@ def bars(rows: Sequence[Bar], title: str) -> str:
         return empty()
     most = max(max(row.value, row.whisker) for row in rows) or 1.0
     height = len(rows) * (BAR_HEIGHT + BAR_GAP) + BAR_GAP
+    value_width = max(VALUE_WIDTH, CHAR_WIDTH * max(len(row.note) for row in rows))
     drawn = "".join(_bar(row, place, most) for place, row in enumerate(rows))
     axis = f'<line class="axis" x1="{LABEL_WIDTH}" y1="0" x2="{LABEL_WIDTH}" y2="{height}"/>'
-    return _svg(LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH, height, title, drawn + axis)
+    return _svg(LABEL_WIDTH + PLOT_WIDTH + value_width, height, title, drawn + axis)
 
 
 def _bar(row: Bar, place: int, most: float) -> str:
@@ -70,8 +73,8 @@ def heat_map(heat: Heat, title: str) -> str:
     drawn = [_heat_row(heat, place, width, most) for place in range(len(heat.rows))]
     bottom = len(heat.rows) * CELL_HEIGHT
     for place, tick in enumerate(heat.ticks):
-        if tick:
-            x = LABEL_WIDTH + place * width
+        x = LABEL_WIDTH + place * width
+        if tick and x + TICK_WIDTH <= LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH:
             drawn.append(f'<text class="tick" x="{x:.1f}" y="{bottom + 16}">{escape(tick)}</text>')
     drawn.append(_legend(heat.legend, bottom + TICK_HEIGHT))
     height = bottom + TICK_HEIGHT + LEGEND_HEIGHT

@@ -38,7 +38,7 @@ LATEST = """latest AS (
 )"""
 """Each member with what it was last."""
 
-REBALANCES = "SELECT count(*) AS n FROM rebalances"
+REBALANCES = "SELECT count(*) AS n, min(began_us) AS first_us, max(began_us) AS last_us FROM rebalances"
 GROUPS = "SELECT DISTINCT group_id FROM rebalances ORDER BY group_id NULLS LAST LIMIT 5"
 STALLS = f"SELECT {spread_of('stall_us')} FROM stalls"
 PHASES = f"""

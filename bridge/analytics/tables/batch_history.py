@@ -1,21 +1,28 @@
 """What the batches of a stream brought so far: groups, runs and their order, so that only what changed is made anew.
 
-Nothing is kept that grows with the number of events.
+Nothing is kept that grows with the number of events, or of groups that come and go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from bridge.analytics.tables.definitions import BATCH, EVENTS
+from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.positions import RUN_BITS, SEQ, chunk_of_number, positioned, run_places
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 
 GROUPS_MAX = 2_000
 """If more groups than these have to be made of all their events, choosing those costs more than making all anew."""
+GROUPS_KEPT_MAX = 50_000
+"""Of so many groups is known where they end. Groups that are named for one run would be more each day, and all of them
+are written down with every refresh.
+"""
+LAST_NUMBER = (1 << RUN_BITS) - 1
+"""Behind all events of a run."""
 Place = tuple[str, int]
 """An event: its boot and its number."""
 
@@ -26,7 +33,7 @@ class Extent:
 
     Attributes:
         after: the last batch that was known before; what came later is new.
-        groups: the groups of which new events speak, with the first batch that spoke of each.
+        groups: the groups of which new events speak.
         late: those of them that have a new event from before another one that was known: what is carried for them is
             that of a later time, so they are made of all their events.
         chunks: parts of runs (boot, place; see `positions.CHUNK`) whose clocks have to be looked at again.
@@ -34,7 +41,7 @@ class Extent:
     """
 
     after: int
-    groups: Mapping[str, int]
+    groups: frozenset[str]
     late: frozenset[str]
     chunks: frozenset[Place]
     order: tuple[str, ...]
@@ -45,16 +52,16 @@ class History:
     """What is known of the batches up to `last_batch`.
 
     Attributes:
-        first_batches: group id to the first batch that spoke of it.
         began: boot to its lowest number and the wall clock (microseconds) of that event.
         ends: group id to the last of its events.
+        forgotten: an event behind which no group ends whose end is not known, None as long as all are.
     """
 
     store: Store
     last_batch: int = NOTHING_YET
-    first_batches: dict[str, int] = field(default_factory=dict)
     began: dict[str, tuple[int, int]] = field(default_factory=dict)
     ends: dict[str, Place] = field(default_factory=dict)
+    forgotten: Place | None = None
 
     def advance(self, last_batch: int) -> Extent | None:
         """Take note of the batches up to this one; return what they change, None for everything.
@@ -69,6 +76,7 @@ class History:
         self.last_batch = last_batch
         order, known = self.order(), {*former}
         is_turned = tuple(boot for boot in order if boot in known) != former
+        self._forget(is_turned=is_turned)
         if after == NOTHING_YET or is_turned or len(late) > GROUPS_MAX:
             return None
         return Extent(after=after, groups=groups, late=late, chunks=chunks, order=order)
@@ -77,22 +85,36 @@ class History:
         """The runs as `positions.runs` orders them."""
         return tuple(sorted(self.began, key=lambda boot: (self.began[boot][1], boot)))
 
-    def _note_groups(self, fresh: DataFrame) -> tuple[dict[str, int], frozenset[str]]:
+    def _note_groups(self, fresh: DataFrame) -> tuple[frozenset[str], frozenset[str]]:
         order = self.order()
-        place = {boot: run for run, boot in enumerate(order, start=1)}
+        places = _places(order)
         named = positioned(fresh.where(f.col("group_id").isNotNull()), run_places(self.store.spark, order))
-        ends = (f.min(BATCH).alias("first"), f.min(SEQ).alias("least"), f.max(SEQ).alias("most"))
+        ends = (f.min(SEQ).alias("least"), f.max(SEQ).alias("most"))
         late: set[str] = set()
-        groups: dict[str, int] = {}
-        for group, first, least, most in named.groupBy("group_id").agg(*ends).collect():
-            known = self.ends.get(group)
-            end = NOTHING_YET if known is None else place[known[0]] << RUN_BITS | known[1]
+        groups: set[str] = set()
+        for group, least, most in named.groupBy("group_id").agg(*ends).collect():
+            end = _seq(places, self.ends.get(group, self.forgotten))
             if least <= end:
                 late.add(group)
             if most > end:
-                self.ends[group] = (order[(most >> RUN_BITS) - 1], most & (1 << RUN_BITS) - 1)
-            groups[group] = self.first_batches.setdefault(group, first)
-        return groups, frozenset(late)
+                self.ends[group] = (order[(most >> RUN_BITS) - 1], most & LAST_NUMBER)
+            groups.add(group)
+        return frozenset(groups), frozenset(late)
+
+    def _forget(self, *, is_turned: bool) -> None:
+        """Let the ends go that are longest ago, if they are too many.
+
+        A group that comes back before where the last of those is counts as late: made of all its events it is right,
+        whenever it ended.
+        """
+        order = self.order()
+        if is_turned and self.forgotten is not None:
+            # Which of them was the last is not known in another order; it was in one of these runs.
+            self.forgotten = (order[-1], LAST_NUMBER)
+        places = _places(order)
+        by_age = sorted(self.ends, key=lambda group: _seq(places, self.ends[group]))
+        for group in by_age[: max(0, len(by_age) - GROUPS_KEPT_MAX)]:
+            self.forgotten = max(self.forgotten or self.ends[group], self.ends.pop(group), key=partial(_seq, places))
 
     def _note_runs(self, fresh: DataFrame) -> frozenset[Place]:
         lowest = f.min(f.struct("number", "wall_us")).alias("lowest")
@@ -100,3 +122,12 @@ class History:
         for boot, _, number, wall_us in rows:
             self.began[boot] = min((number, wall_us), self.began.get(boot, (number, wall_us)))
         return frozenset((boot, chunk) for boot, chunk, _, _ in rows)
+
+
+def _places(order: Sequence[str]) -> Mapping[str, int]:
+    return {boot: run for run, boot in enumerate(order, start=1)}
+
+
+def _seq(places: Mapping[str, int], event: Place | None) -> int:
+    """Where an event is among all (`positions.SEQ`); before all others if there is none."""
+    return NOTHING_YET if event is None else places[event[0]] << RUN_BITS | event[1]

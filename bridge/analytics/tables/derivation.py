@@ -55,7 +55,7 @@ class Derivation:
         late = increment.late()
         if late:
             yield from self._of_groups(self.extent, late)
-        if late != self.extent.groups.keys():
+        if late != self.extent.groups:
             yield from increment.stages(late)
 
     def _everything(self) -> Iterator[Stage]:
@@ -81,8 +81,7 @@ class Derivation:
     def _of_groups(self, extent: Extent, groups: frozenset[str]) -> Iterator[Stage]:
         """All rows of some groups, made of all of their events."""
         is_named = f.col("group_id").isin(sorted(groups))
-        first = min(extent.groups[group] for group in groups)
-        events = self.store.read_batches(EVENTS, first - 1, self.last_batch).where(is_named)
+        events = self.store.read_groups(EVENTS, groups).where(is_named & (f.col(BATCH) <= self.last_batch))
         order = run_places(self.store.spark, extent.order)
         ordered = positioned(events, order)
 

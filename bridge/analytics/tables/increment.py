@@ -67,7 +67,7 @@ class Increment:
         changed: list[str] = []
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(events, order), self.extent.groups.keys() - late, self.since)
+            self.store.put_groups(CARRIED, carried(events, order), self.extent.groups - late, self.since)
 
         made = {name: partial(self._make, table, events, kept, changed) for name, (table, _) in FROM_EVENTS.items()}
         yield made | {CARRIED.name: carry}
@@ -85,7 +85,7 @@ class Increment:
         return self.store.read(CARRIED).where(is_live(self.since))
 
     def _groups(self, late: frozenset[str]) -> DataFrame:
-        on_time = sorted((group,) for group in self.extent.groups.keys() - late)
+        on_time = sorted((group,) for group in self.extent.groups - late)
         return self.store.spark.createDataFrame(on_time, "group_id string")
 
     def _make(self, table: Table, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:

@@ -24,9 +24,9 @@ def keep(store: Store, history: History) -> None:
     """Write down the tables as they are, and that they are made of the batches that the history knows."""
     known = {
         "last_batch": history.last_batch,
-        "first_batches": history.first_batches,
         "began": history.began,
         "ends": history.ends,
+        "forgotten": history.forgotten,
     }
     since = {SINCE: first_live_day(told)} if SINCE in (told := published(store)) else {}
     publish(store, {MADE_BY: made_by(), KEPT: known, **since})
@@ -50,7 +50,8 @@ def kept(store: Store) -> History:
         publish(store, {name: value for name, value in told.items() if name != VERSIONS}, as_they_were(then))
     began = {boot: (number, wall_us) for boot, (number, wall_us) in known["began"].items()}
     ends = {group: (boot, number) for group, (boot, number) in known["ends"].items()}
-    return History(store, known["last_batch"], known["first_batches"], began, ends)
+    forgotten = None if known["forgotten"] is None else (known["forgotten"][0], known["forgotten"][1])
+    return History(store, known["last_batch"], began, ends, forgotten)
 
 
 def _restored(store: Store, then: Mapping[str, int]) -> bool:

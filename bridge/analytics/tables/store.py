@@ -112,6 +112,10 @@ class Store:
             ],
         )
 
+    def read_groups(self, table: Table, groups: Collection[str]) -> DataFrame:
+        """At least all rows of these groups."""
+        return self.read_files(table, [file for file in self.log(table).files() if file.may_hold(GROUP, groups)])
+
     def read_since(self, table: Table, column: str, least: int) -> DataFrame:
         """At least all rows of which a column of numbers has this value or a greater one."""
         files = [file for file in self.log(table).files() if file.may_lie_in(column, least, GREATEST)]

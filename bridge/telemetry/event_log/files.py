@@ -14,9 +14,9 @@ from pathlib import Path
 from bridge.telemetry.event_log.codec import Flaw, Rejected, decode_line
 from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
 from bridge.telemetry.schema.facts import Event, RebalanceBegan, RebalanceEnded
+from bridge.telemetry.schema.fields import LINE_BYTES_MAX
 
 NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
-LINE_BYTES_MAX = 16_777_216
 """Longest line that is read; a member with a hundred thousand partitions takes a tenth of it."""
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from bridge.telemetry.event_log.files import LINE_BYTES_MAX, create_file, make_folder
+from bridge.telemetry.event_log.files import create_file, make_folder
 from bridge.telemetry.event_log.sinks import SinkUnusable
+from bridge.telemetry.schema.fields import LINE_BYTES_MAX
 
 SEGMENT_BYTES_MAX = 4_194_304
 """Size at which the next segment begins; so much is sent twice at most after a crash."""

@@ -27,6 +27,8 @@ class Field:
 
 SCHEMA_VERSION = 3
 """Raised when a field is added; a field never changes its type or meaning, and never goes."""
+LINE_BYTES_MAX = 16_777_216
+"""Who reads a log holds no longer line than that: a damaged file may have no newline at all."""
 
 _TEXT, _NUMBER, _FLAG, _TEXTS, _NUMBERS = FieldType
 

@@ -1,5 +1,6 @@
 """The job over files: what it refuses, and what it tells. Whole runs are in tests/pipeline."""
 
+import gzip
 from pathlib import Path
 from shutil import rmtree
 from zipfile import ZipFile
@@ -18,6 +19,7 @@ from bridge.analytics.job_run import (
     outcome,
     require_input,
     require_output,
+    require_unpacked,
     told,
 )
 from bridge.analytics.tables.definitions import REBALANCES, REJECTED
@@ -34,6 +36,28 @@ def test_missing_input_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .*name the folder"):
             require_input(str(path))
     require_input("hdfs://cluster/events")
+
+
+def test_compressed_files_are_one_sentence(tmp_path: Path) -> None:
+    """Beside others they would be left out without a word, and as a file of the log they are no events."""
+    events = tmp_path / "events"
+    events.mkdir()
+    packed = events / "events-a-000001.jsonl.gz"
+    packed.write_bytes(gzip.compress(b"{}\n"))
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of 1 files .*\(gzip\).*unpack them there"):
+        require_input(str(events))
+    (events / "events-a-000002.jsonl").write_text("{}\n")
+    (events / "events-a-000003.jsonl.old").write_text("{}\n")
+    require_input(str(events))
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of 3 "):
+        require_unpacked(str(events))
+    packed.rename(events / "events-a-000001.jsonl")
+    for path in (events, events / "events-a-000001.jsonl"):
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of .*events-a-000001\.jsonl \(gzip\)"):
+            require_unpacked(str(path))
+    (events / "events-a-000001.jsonl").unlink()
+    require_unpacked(str(events))
+    require_unpacked("hdfs://cluster/events")
 
 
 def test_input_that_spark_does_not_find_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

@@ -108,6 +108,13 @@ def test_folder_without_files_is_told_before_spark_starts(tmp_path: Path) -> Non
         main(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path / "nowhere")), "no-such-master", {})
 
 
+def test_one_file_is_no_folder_to_watch(tmp_path: Path) -> None:
+    """Nothing would ever come of it."""
+    (tmp_path / "events-a-000001.jsonl").write_text("{}\n")
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .* name the folder that it is in"):
+        require_source(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path / "events-a-000001.jsonl")))
+
+
 def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     """Tables are made up to it."""
     stream = Stream(store)

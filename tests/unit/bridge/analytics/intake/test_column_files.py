@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.intake import column_files
+from bridge.analytics.intake import column_files, columns, reading
 from bridge.analytics.intake.batches import Intake
 from bridge.analytics.intake.column_files import Makers, can_take, is_at_hand, take_columns
 from bridge.analytics.intake.columns import LogFile
@@ -68,9 +68,17 @@ def rows(store: Store) -> list[Counter[str]]:
     return [Counter(map(str, store.read(table).collect())) for table in (EVENTS, REJECTED)]
 
 
-def test_both_ways_say_the_same(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("copies", [1, 2], ids=["", "and numbers come twice"])
+def test_both_ways_say_the_same(store: Store, tmp_path: Path, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is in the files, and wherever: the quick way for files on this machine, Spark's own for lines."""
-    delivery = delivery_of(store.spark, dirty_files(tmp_path / "source=elsewhere"))
+    for module in (columns, reading):
+        monkeypatch.setattr(module, "LINE_BYTES_MAX", 10_000)
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 9_000)
+    files = dirty_files(tmp_path / "source=elsewhere")
+    more = [GOOD.replace("b1", "b8"), GOOD.replace("}", " " * 10_000 + "}")] * copies
+    with Path(files[0]).open("a") as first:
+        first.writelines(f"{line}\n" for line in more)
+    delivery = delivery_of(store.spark, files)
     other = Store(store.spark, str(tmp_path / "other"))
     quick, slow = Intake(store, {}), Intake(other, {})
     assert quick.take(delivery, 0) == slow.take(Delivery(delivery.lines), 0)

@@ -1,19 +1,21 @@
 """Lines as columns, by Arrow: what is an event beyond doubt, and what is left over."""
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
 from bridge.analytics.intake import columns
-from bridge.analytics.intake.columns import Errand, LogFile, Piece, make_columns, pieces_of
+from bridge.analytics.intake.columns import Errand, LogFile, LongLine, Piece, make_columns, pieces_of
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
 from bridge.analytics.tables.definitions import BATCH
 from bridge.telemetry.schema.facts import BridgeStarted, Fact
-from bridge.telemetry.schema.fields import SCHEMA_VERSION
+from bridge.telemetry.schema.fields import LINE_BYTES_MAX, SCHEMA_VERSION
 from bridge.telemetry.schema.terms import Phase, Protocol
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import stamped, text_of
@@ -119,6 +121,42 @@ def test_every_line_of_a_file_lies_in_one_piece(
     rows, left = made(tmp_path, [line.encode() for line in lines], size_bytes)
     assert [row["number"] for row in rows] == list(range(1, 10))
     assert left == [b"hello", b""]
+
+
+@pytest.mark.parametrize("size_bytes", [1, 7, 300, 1000, 2**20])
+@pytest.mark.parametrize("is_ended", [False, True])
+def test_line_that_is_too_long_is_told_and_costs_only_itself(
+    tmp_path: Path, size_bytes: int, is_ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it lies and wherever it is cut; one that is as long as may be is a line like others."""
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(columns, "LINE_BYTES_MAX", len(GOOD))
+    good = GOOD.encode()
+    longs = [b"x" * (len(good) + more) for more in (1, 2, 51, 1000)]
+    log = tmp_path / "events-b1-000001.jsonl"
+    log.write_bytes(b"\n".join([good, longs[0], longs[1], good, longs[2], longs[0][1:], longs[3]]) + b"\n" * is_ended)
+    out = make_columns(Errand(tuple(pieces_of([LogFile(str(log), log.name)], size_bytes)), str(tmp_path / "part"), 0))
+    assert out.long_lines == tuple(LongLine(log.name, len(long), sha256(long).hexdigest()) for long in longs)
+    assert sum(pyarrow.parquet.read_table(path).num_rows for _, path in out.days) == 2
+    (left,) = out.left_over
+    assert pyarrow.parquet.read_table(left)["value"].to_pylist() == [longs[0][1:]]
+
+
+def test_file_without_a_newline_is_not_held(tmp_path: Path) -> None:
+    """200 MB of zeros, as a file system leaves them that lost its journal; a piece reads little more than itself."""
+    log = tmp_path / "events-b1-000001.jsonl"
+    with log.open("wb") as file:
+        file.truncate(200 * 2**20)
+    pieces = tuple(pieces_of([LogFile(str(log), log.name)], 32 * 2**20))
+    tracemalloc.start()
+    try:
+        found = [make_columns(Errand((piece,), str(tmp_path / "part"), 0)) for piece in pieces]
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [len(one.long_lines) for one in found] == [1] + [0] * (len(pieces) - 1)
+    assert (found[0].long_lines[0].length_bytes, found[0].left_over) == (200 * 2**20, ())
+    assert peak_bytes < 4 * LINE_BYTES_MAX
 
 
 def test_last_line_may_end_with_the_file(tmp_path: Path) -> None:

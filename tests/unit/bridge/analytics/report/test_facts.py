@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bridge.analytics.report.facts import Spread, known_groups, report_facts
+from bridge.analytics.report.facts import HEAT_COLUMNS_MAX, Spread, known_groups, report_facts
 from bridge.analytics.tables.definitions import MEMBERS, PHASES, REBALANCES, STALLS, Table
 from tests.support.table_files import duckdb_over
 
@@ -118,7 +118,23 @@ def test_group_that_changed_protocol_is_told_before_and_after(tmp_path: Path) ->
 def test_heat_has_every_hour_from_first_to_last(tmp_path: Path) -> None:
     """Hours without a stall are 0."""
     heat = report_facts(duckdb_over(tmp_path, TABLES), None).heat
-    assert (heat.groups, heat.first_hour, heat.stall_us) == (["g"], 0, [[10, 0, 3]])
+    assert (heat.groups, heat.first_hour, heat.column_hours, heat.stall_us) == (["g"], 0, 1, [[10, 0, 3]])
+
+
+def test_heat_of_a_long_time_has_a_bounded_number_of_columns(tmp_path: Path) -> None:
+    """As that of a log with one event whose clock stood at 1970; nothing is lost of the sums."""
+    hours = (0, 1, HEAT_COLUMNS_MAX, 490_000)
+    rows = [{"group_id": "g", "fetched_us": hour * HOUR_US, "stall_us": 1 + place} for place, hour in enumerate(hours)]
+    heat = report_facts(duckdb_over(tmp_path, {STALLS: rows}), None).heat
+    (sums,) = heat.stall_us
+    assert (heat.column_hours, len(sums), sums[0], sums[-1], sum(sums)) == (2917, HEAT_COLUMNS_MAX, 6, 4, 10)
+
+
+def test_report_knows_when_rebalances_began(tmp_path: Path) -> None:
+    """The first and the last."""
+    rows = [{"group_id": "g", "rebalance_id": f"r{at}", "began_us": at} for at in (7, 5, 9)]
+    assert report_facts(duckdb_over(tmp_path, {REBALANCES: rows}), None).began_us == (5, 9)
+    assert report_facts(duckdb_over(tmp_path / "none", {}), None).began_us is None
 
 
 def test_empty_tables_make_an_empty_report(tmp_path: Path) -> None:

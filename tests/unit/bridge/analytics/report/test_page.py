@@ -1,6 +1,9 @@
 """The page and the Markdown: complete, self-contained, and safe."""
 
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -15,6 +18,7 @@ from bridge.analytics.report.facts import (
     Spread,
 )
 from bridge.analytics.report.page import hour_shown, markdown, page, shown
+from bridge.analytics.report.plots import LABEL_WIDTH, PLOT_WIDTH, TICK_WIDTH, VALUE_WIDTH
 
 SPREAD = Spread(count=3, p50_us=1_500, p95_us=2_000_000, max_us=3_000_000)
 EVIL = "<img src=x>|`g`"
@@ -52,26 +56,28 @@ def facts(group: str = "orders") -> ReportFacts:
     return ReportFacts(
         group=None,
         rebalances=7,
+        began_us=(1_764_000_000_000_000, 1_764_100_000_000_000),
         stall=SPREAD,
         phases=[PhaseFacts(protocol="classic", phase="joining", spread=SPREAD)],
         members=[member],
         culprits=[slow, frozen],
         causes=[cause],
         changes=[change],
-        heat=HeatFacts(groups=[group], first_hour=490_000, stall_us=[[0, 9_000_000]]),
+        heat=HeatFacts(groups=[group], first_hour=490_000, column_hours=1, stall_us=[[0, 9_000_000]]),
     )
 
 
 NOTHING = ReportFacts(
     group="orders",
     rebalances=0,
+    began_us=None,
     stall=None,
     phases=[],
     members=[],
     culprits=[],
     causes=[],
     changes=[],
-    heat=HeatFacts(groups=[], first_hour=0, stall_us=[]),
+    heat=HeatFacts(groups=[], first_hour=0, column_hours=1, stall_us=[]),
 )
 
 
@@ -92,16 +98,57 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize(
     ("us", "text"),
-    [(5, "5 µs"), (1_500, "1.5 ms"), (999_000, "999 ms"), (2_340_000, "2.34 s"), (7_200_000_000, "120 min")],
+    [
+        (5, "5 µs"),
+        (999, "999 µs"),
+        (1_500, "1.5 ms"),
+        (999_000, "999 ms"),
+        (999_700, "1 s"),
+        (2_340_000, "2.34 s"),
+        (7_200_000_000, "120 min"),
+        (360_000_000_000, "100 h"),
+    ],
 )
 def test_duration_has_the_unit_that_fits(us: float, text: str) -> None:
     """Three figures."""
     assert shown(us) == text
 
 
+def test_report_says_of_which_time_it_is() -> None:
+    """Of no rebalance there is none."""
+    assert "7 rebalances, 2025-11-24 16:00 to 2025-11-25 19:46 UTC; 3 times" in markdown(facts())
+    assert "0 rebalances; no partition" in markdown(NOTHING)
+
+
+def test_heat_map_of_a_long_time_says_what_a_column_is() -> None:
+    """And its worst column is dated by its first hour."""
+    heat = HeatFacts(groups=["g"], first_hour=490_000, column_hours=5, stall_us=[[0, 9_000_000]])
+    for text in (page(replace(facts(), heat=heat)), markdown(replace(facts(), heat=heat))):
+        assert "A column is 5 hours." in text
+        assert "in those 5 hours" in text
+        assert "11-24 21:00" in text
+
+
+@pytest.mark.parametrize("columns", [1, 2, 14, 15, 16, 24, 168])
+def test_times_below_the_heat_map_neither_overlap_nor_leave_it(columns: int) -> None:
+    """However many columns there are."""
+    heat = HeatFacts(groups=["g"], first_hour=0, column_hours=1, stall_us=[[1] * columns])
+    text = page(replace(facts(), heat=heat))
+    places = [float(x) for x in re.findall(r'class="tick" x="([0-9.]+)"', text)]
+    assert places[0] == LABEL_WIDTH
+    assert all(after - before >= TICK_WIDTH for before, after in pairwise(places))
+    assert places[-1] + TICK_WIDTH <= LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH
+
+
 def test_hour_is_utc() -> None:
     """Hours since 1970."""
     assert hour_shown(490_000) == "11-24 16:00"
+
+
+def test_number_stays_on_one_line_with_its_unit() -> None:
+    """A name does not."""
+    text = page(facts())
+    assert {"<td class=n>1.5 ms</td>", "<td class=n>3</td>", "<td>lib 1</td>"} <= {*re.findall("<td.*?</td>", text)}
 
 
 def test_culprits_are_named_with_what_they_did() -> None:

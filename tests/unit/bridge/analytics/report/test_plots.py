@@ -20,6 +20,14 @@ def test_bar_is_as_long_as_its_value_is_large() -> None:
     assert [float(box.attrib["width"]) for box in rectangles(bars(rows, "t"))] == [PLOT_WIDTH / 4, PLOT_WIDTH / 2]
 
 
+def test_note_of_any_length_is_within_the_picture() -> None:
+    """What is beyond it a browser does not show."""
+    note = "12.3 s, awaiting-assignment, rebalance-timed-out"
+    root = ET.fromstring(bars([Bar(label="a", value=1, whisker=2, note=note)], "t"))
+    (text,) = (one for one in root.iter(f"{SVG}text") if one.text == note)
+    assert float(text.attrib["x"]) + 6.5 * len(note) <= float(root.attrib["viewBox"].split()[2])
+
+
 def test_bars_of_nothing_are_drawn() -> None:
     """All zero divides by nothing."""
     assert rectangles(bars([Bar(label="a", value=0, whisker=0, note="")], "t"))[0].attrib["width"] == "0.0"

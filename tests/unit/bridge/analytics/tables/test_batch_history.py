@@ -1,6 +1,9 @@
 """What batches change, as far as that is known without tables. Tables by it: tests/pipeline/test_stream."""
 
+import pytest
+
 from bridge.analytics.spark.column_types import conform
+from bridge.analytics.tables import batch_history
 from bridge.analytics.tables.batch_history import GROUPS_MAX, Extent, History
 from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.store import Store
@@ -21,11 +24,11 @@ def test_first_time_everything_is_made(store: Store) -> None:
     brought(store, 3, ("g", "b1", 1, 100), (None, "b1", 2, 101))
     history = History(store)
     assert (history.last_batch, history.advance(3)) == (NOTHING_YET, None)
-    assert (history.first_batches, history.began, history.last_batch) == ({"g": 3}, {"b1": (1, 100)}, 3)
+    assert (history.ends, history.began, history.last_batch) == ({"g": ("b1", 1)}, {"b1": (1, 100)}, 3)
 
 
 def test_later_batches_name_their_groups_and_runs(store: Store) -> None:
-    """A group that was there before is read from its first batch on; a batch that is being written is not looked at."""
+    """A batch that is being written is not looked at."""
     brought(store, 0, ("g", "b1", 1, 100), ("h", "b1", 2, 101))
     brought(store, 1, ("h", "b1", 3, 102))
     history = History(store)
@@ -33,10 +36,10 @@ def test_later_batches_name_their_groups_and_runs(store: Store) -> None:
     brought(store, 2, ("h", "b2", 1, 200), ("i", "b2", 2, 201))
     brought(store, 3, ("k", "b2", 3, 202))
     chunks, order = frozenset({("b2", 0)}), ("b1", "b2")
-    touched = Extent(after=1, groups={"h": 0, "i": 2}, late=frozenset(), chunks=chunks, order=order)
+    touched = Extent(after=1, groups=frozenset({"h", "i"}), late=frozenset(), chunks=chunks, order=order)
     assert history.advance(2) == touched
     brought(store, 3, ("i", "b2", 4, 203))
-    touched = Extent(after=2, groups={"k": 3, "i": 2}, late=frozenset(), chunks=chunks, order=order)
+    touched = Extent(after=2, groups=frozenset({"k", "i"}), late=frozenset(), chunks=chunks, order=order)
     assert history.advance(3) == touched
     assert history.ends == {"g": ("b1", 1), "h": ("b2", 1), "i": ("b2", 4), "k": ("b2", 3)}
 
@@ -53,12 +56,53 @@ def test_group_is_late_that_has_an_event_before_one_that_was_known(store: Store)
     assert history.ends == {"g": ("b1", 5), "h": ("b1", 8), "i": ("b2", 1), "k": ("b2", 2)}
 
 
+def test_groups_that_come_and_go_are_forgotten_and_right_when_they_come_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one of them may have ended behind what comes, it is late; one that comes later is a new one."""
+    monkeypatch.setattr(batch_history, "GROUPS_KEPT_MAX", 2)
+    brought(store, 0, ("g", "b1", 1, 100), ("h", "b1", 4, 101), ("i", "b1", 6, 102), ("k", "b2", 1, 200))
+    history = History(store)
+    history.advance(0)
+    assert (history.ends, history.forgotten) == ({"i": ("b1", 6), "k": ("b2", 1)}, ("b1", 4))
+    brought(store, 1, ("g", "b1", 5, 101), ("h", "b1", 3, 100), ("l", "b1", 2, 100), ("i", "b1", 7, 103))
+    extent = history.advance(1)
+    assert extent is not None
+    assert extent.groups == {"g", "h", "i", "l"}
+    assert extent.late == {"h", "l"}
+    assert (history.ends, history.forgotten) == ({"i": ("b1", 7), "k": ("b2", 1)}, ("b1", 5))
+    brought(store, 2, ("k", "b2", 2, 50))
+    brought(store, 2, ("m", "b1", 8, 103))
+    brought(store, 2, ("n", "b0", 1, 10))
+    extent = history.advance(2)
+    assert extent is not None
+    assert extent.late == {"n"}
+    assert history.forgotten == ("b1", 7)
+
+
+def test_groups_that_are_forgotten_when_runs_turn_are_late_wherever_they_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of them was the last is not known any more."""
+    monkeypatch.setattr(batch_history, "GROUPS_KEPT_MAX", 1)
+    brought(store, 0, ("g", "b1", 9, 100), ("h", "b2", 2, 200))
+    history = History(store)
+    history.advance(0)
+    brought(store, 1, ("i", "b2", 1, 50))
+    assert history.advance(1) is None
+    assert (history.order(), history.ends) == (("b2", "b1"), {"h": ("b2", 2)})
+    brought(store, 2, ("g", "b1", 8, 99), ("k", "b1", 10, 102), ("l", "b3", 1, 300))
+    extent = history.advance(2)
+    assert extent is not None
+    assert extent.late == {"g", "k"}
+
+
 def test_nothing_new_changes_nothing(store: Store) -> None:
     """A batch of strangers' lines brings no event."""
     brought(store, 0, ("g", "b1", 1, 100))
     history = History(store)
     history.advance(0)
-    nothing = Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=("b1",))
+    nothing = Extent(after=0, groups=frozenset(), late=frozenset(), chunks=frozenset(), order=("b1",))
     assert history.advance(1) == nothing
 
 

@@ -72,7 +72,7 @@ def test_storms_go_on_begin_and_become_one(store: Store, monkeypatch: pytest.Mon
     store.append(STORMS, storms(before, 3))
     known = {file.path for file in store.log(REBALANCES).files()}
     store.append(REBALANCES, rows.where(f.col("began_us") >= cut_us))
-    extent = Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=())
+    extent = Extent(after=0, groups=frozenset(), late=frozenset(), chunks=frozenset(), order=())
     Increment(store, 1, extent)._storms([one.path for one in store.log(REBALANCES).files() if one.path not in known])
     found, expected = (Counter(str(row) for row in made.collect()) for made in (store.read(STORMS), storms(rows, 3)))
     assert (found - expected, expected - found) == (Counter(), Counter())
@@ -96,7 +96,7 @@ def test_day_of_a_storm_that_joins_one_of_the_day_before_is_made_anew(store: Sto
     assert store.read(STORMS).select("date").distinct().count() == 2
     known = {file.path for file in store.log(REBALANCES).files()}
     store.append(REBALANCES, rebalances([("g", f"r{at}", midnight_us + at * MINUTE_US, "a") for at in range(-14, 0)]))
-    bringing = Increment(store, 1, Extent(after=0, groups={}, late=frozenset(), chunks=frozenset(), order=()))
+    bringing = Increment(store, 1, Extent(after=0, groups=frozenset(), late=frozenset(), chunks=frozenset(), order=()))
     bringing._storms([one.path for one in store.log(REBALANCES).files() if one.path not in known])
     assert store.read(STORMS).count() == 1
     assert bringing.days == {"1970-01-01", "1970-01-02"}

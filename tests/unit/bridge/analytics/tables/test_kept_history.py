@@ -13,8 +13,9 @@ from bridge.analytics.tables.snapshot import versions_of
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import DataFile
 
-FIRST_BATCHES, BEGAN = {"g": 0, "h": 3}, {"b1": (1, 100), "b2": (7, 2**53 + 1)}
+BEGAN = {"b1": (1, 100), "b2": (7, 2**53 + 1)}
 ENDS = {"g": ("b1", 5), "h": ("b2", 2**53 + 1)}
+FORGOTTEN = ("b1", 2**53 + 1)
 
 
 @pytest.fixture(name="history")
@@ -22,7 +23,7 @@ def _history(store: Store) -> History:
     """One that was kept, of tables."""
     for table in REFRESHED:
         store.commit(table, [])
-    history = History(store, 4, FIRST_BATCHES, BEGAN, ENDS)
+    history = History(store, 4, BEGAN, ENDS, FORGOTTEN)
     keep(store, history)
     return history
 
@@ -30,7 +31,7 @@ def _history(store: Store) -> History:
 def test_history_is_the_same_after_a_restart(store: Store, history: History) -> None:
     """Also when it is kept again."""
     assert kept(store) == history
-    keep(store, History(store, 5, FIRST_BATCHES, BEGAN, ENDS))
+    keep(store, History(store, 5, BEGAN, ENDS))
     assert kept(store).last_batch == 5
 
 
@@ -58,13 +59,13 @@ def test_snapshot_after_tables_were_put_back_shows_no_event_that_they_lack(store
     """A batch came, and who made the tables of it died: until the next one does, readers see neither."""
     for table in (EVENTS, REJECTED, *REFRESHED):
         store.commit(table, [])
-    keep(store, History(store, 4, FIRST_BATCHES, BEGAN, ENDS))
+    keep(store, History(store, 4, BEGAN, ENDS, FORGOTTEN))
     for table in (EVENTS, REJECTED, FLAPS):
         store.log(table).commit([DataFile(path=f"{DATE}=2025-11-21/a", size_bytes=1, day="2025-11-21")])
     kept(store)
     shown = pinned(store)
     assert [shown.log(table).files() for table in (EVENTS, REJECTED, FLAPS)] == [[], [], []]
-    keep(store, History(store, 5, FIRST_BATCHES, BEGAN, ENDS))
+    keep(store, History(store, 5, BEGAN, ENDS))
     assert [len(pinned(store).log(table).files()) for table in (EVENTS, REJECTED, FLAPS)] == [1, 1, 0]
 
 

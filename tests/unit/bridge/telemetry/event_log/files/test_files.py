@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from bridge.telemetry.event_log.codec import Flaw, Rejected, encode_event
-from bridge.telemetry.event_log.files import LINE_BYTES_MAX, LogFile, event_files, log_file, read_file, read_log
+from bridge.telemetry.event_log.files import LogFile, event_files, log_file, read_file, read_log
 from bridge.telemetry.schema.facts import BridgeStopped, Event, Stamp
+from bridge.telemetry.schema.fields import LINE_BYTES_MAX
 
 
 def _event(number: int, boot: str = "7f") -> Event:
