@@ -9,6 +9,7 @@ import trio
 from bridge.admin.contracts import MemberView, Snapshots
 from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, login_of
 from bridge.config.configuration import Config
+from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE as OF_BRIDGES
 from bridge.migration.abilities import BrokerAbilities, Login
 from bridge.migration.broker_facts import read_abilities
 from bridge.migration.census import Census, Told, committed_partitions, take_census
@@ -137,7 +138,7 @@ class AppSurveys:
         if not nodes:
             unseen.append(_NOT_KNOWN)
         brokers = await self._survey.describe_brokers(nodes)
-        groups = await self._survey.find_groups(nodes)
+        groups = [_without_bridges(found) for found in await self._survey.find_groups(nodes)]
         unseen += [f"{_UNANSWERED}: {fault}" for fault in _faults(groups)]
         offsets = {name: one for found in groups for name, one in found.offsets.items()}
         ends = await self._survey.find_end_offsets(committed_partitions(offsets.values()))
@@ -195,6 +196,11 @@ def _put_together(
     classic = {name: one for found in groups for name, one in found.classic.items()}
     consumer = {name: one for found in groups for name, one in found.consumer.items()}
     return tuple(listed.values()), classic, consumer
+
+
+def _without_bridges(found: GroupsFound) -> GroupsFound:
+    """The same without the groups by which bridges notice each other: they are nobody's to move."""
+    return replace(found, listed=tuple(one for one in found.listed if one.protocol_type != OF_BRIDGES))
 
 
 def _faults(groups: Iterable[GroupsFound]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from hashlib import sha256
 
 import trio
 
+from bridge.log_lines import Line, RateLimitedLog
 from bridge.ports import Broker, BrokerUnreachable, Clock
 from translators.dialects.ids import NO_TOPIC_ID, Topic, TopicId, TopicIdPartition, TopicName, TopicPartition
 
@@ -138,6 +139,8 @@ class TopicWatcher:
         self._changed = changed
         self._clock = clock
         self._interval_ms = interval_ms
+        self._log = RateLimitedLog(LOG)
+        """Brokers may be away for hours, and are asked every few seconds."""
         self._looked_ms: int | None = None
         self._running: _Look | None = None
 
@@ -185,11 +188,13 @@ class TopicWatcher:
         """Look at every interval in which anybody needs it; a cluster that is away is asked again at the next."""
         while True:
             await trio.sleep(self._interval_ms / 1000)
+            self._log.catch_up(self._clock.now_ms())
             if not is_needed():
                 continue
             try:
                 await self.look()
             except BrokerUnreachable as problem:
-                LOG.warning("EB-TOPICS-001: the cluster's topics could not be looked at: %s; tried again soon", problem)
+                message = "EB-TOPICS-001: the cluster's topics could not be looked at: %s; tried again soon"
+                self._log.write(self._clock.now_ms(), "EB-TOPICS-001", Line(logging.WARNING, message, (problem,)))
             except Exception:
                 LOG.exception("EB-TOPICS-002: looking at topics failed; tried again soon, please report this")

@@ -190,7 +190,8 @@ def _check_translatable(seen: Seen) -> Iterator[Reason]:
         offered = sorted({name for member in others for name in member.assignors})
         yield Reason(
             "EB-MOVE-115",
-            f"{_named(others)} offer {quote(', '.join(offered))}, and no assignor with a server-side equivalent",
+            f"{_doing(others, 'offers', 'offer')} {quote(', '.join(offered))}, and no assignor with a server-side"
+            " equivalent",
             f"restart these clients with one of {', '.join(sorted(TRANSLATABLE))}",
             members=_ids(others),
         )
@@ -202,7 +203,7 @@ def _check_visible_topics(seen: Seen) -> Iterator[Reason]:
         hidden = sorted({topic for member in blind for topic in member.hidden_topics or ()})
         yield Reason(
             "EB-MOVE-116",
-            f"{_named(blind)} may not describe {quote(', '.join(hidden))}, to which they subscribe: the consumer"
+            f"{_named(blind)} may not describe what is subscribed to ({quote(', '.join(hidden))}): the consumer"
             " protocol refuses that (29), the classic one does not mind",
             "grant DESCRIBE on these topics, or take them out of the subscription",
             members=_ids(blind),
@@ -211,7 +212,7 @@ def _check_visible_topics(seen: Seen) -> Iterator[Reason]:
     if unasked:
         yield Reason(
             "EB-MOVE-122",
-            f"which of their topics {_named(unasked)} may not describe is not known: no broker told",
+            f"which subscribed topics {_named(unasked)} may not describe is not known: no broker told",
             "nothing is to be done: the broker refuses a take-over (29) of whoever may not, and changes nothing",
             Weight.NOTES,
             _ids(unasked),
@@ -225,8 +226,7 @@ def _check_strangers(seen: Seen) -> Iterator[Reason]:
     if seen.abilities.takeover is TakeOver.WHOLE_GROUP:
         yield Reason(
             "EB-MOVE-117",
-            f"{_named(strangers)} do not come through this bridge, and these brokers (4.0) call every member that is"
-            " not taken over at once",
+            f"{_away(strangers)}, and these brokers (4.0) call every member that is not taken over at once",
             "lead these clients here, or upgrade the brokers to 4.1 or newer",
             Weight.DISTURBS,
             _ids(strangers),
@@ -234,8 +234,8 @@ def _check_strangers(seen: Seen) -> Iterator[Reason]:
     else:
         yield Reason(
             "EB-MOVE-118",
-            f"{_named(strangers)} do not come through this bridge: they stay members of the classic protocol, and"
-            " have no vote on the assignor",
+            f"{_away(strangers)}: whoever does not stays a member of the classic protocol, and has no vote on the"
+            " assignor",
             "lead these clients here if they are to be moved, too",
             Weight.NOTES,
             _ids(strangers),
@@ -251,7 +251,7 @@ def _check_assignment_data(seen: Seen) -> Iterator[Reason]:
         yield Reason(
             "EB-MOVE-119",
             f"user data in the assignment of {_named(carried)} makes brokers refuse a take-over (69), and the round"
-            f" that leaves it behind can't be played while {_named(strangers)} do not come through this bridge",
+            f" that leaves it behind can't be played while {_away(strangers)}",
             "lead these clients here first",
             members=_ids(strangers),
         )
@@ -275,8 +275,8 @@ def _check_short_sessions(seen: Seen) -> Iterator[Reason]:
         least_ms = min(member.session_timeout_ms or session_ms for member in shorter)
         yield Reason(
             "EB-MOVE-121",
-            f"{_named(shorter)} have sessions from {least_ms} ms on; on upstream the bridge lets such a client go by"
-            f" any connection of its principal, else the broker finds out after {session_ms} ms",
+            f"{_doing(shorter, 'has', 'have')} sessions from {least_ms} ms on; on upstream the bridge lets such a one"
+            f" go by any connection of its principal, else the broker finds out after {session_ms} ms",
             "set group.consumer.session.timeout.ms of the brokers as low as you need it",
             Weight.NOTES,
             _ids(shorter),
@@ -301,7 +301,7 @@ def _check_everybody_is_here(seen: Seen) -> Iterator[Reason]:
     if strangers:
         yield Reason(
             "EB-MOVE-132",
-            f"{_named(strangers)} do not come through this bridge, and road embedded takes whole groups",
+            f"{_away(strangers)}, and road embedded takes whole groups",
             "lead these clients here, or move the group to upstream, where each member goes by itself",
             members=_ids(strangers),
         )
@@ -319,7 +319,8 @@ def _check_natives(seen: Seen) -> Iterator[Reason]:
     if natives:
         yield Reason(
             "EB-MOVE-134",
-            f"{_named(natives)} speak the consumer protocol to the broker: a group with such members is not adopted",
+            f"{_doing(natives, 'speaks', 'speak')} the consumer protocol to the broker: a group with such members is"
+            " not adopted",
             "move the group to upstream",
             members=_ids(natives),
         )
@@ -337,8 +338,8 @@ def _check_own_leader(seen: Seen) -> Iterator[Reason]:
         offered = sorted({name for member in others for name in member.assignors})
         yield Reason(
             "EB-MOVE-136",
-            f"{_named(others)} offer {quote(', '.join(offered))}, and no assignor with a server-side equivalent: on"
-            " embedded the group stays a classic one, run by its own leader",
+            f"{_doing(others, 'offers', 'offer')} {quote(', '.join(offered))}, and no assignor with a server-side"
+            " equivalent: on embedded the group stays a classic one, run by its own leader",
             "nothing is to be done; for the gains of the consumer protocol restart them with a standard assignor",
             Weight.NOTES,
             _ids(others),
@@ -399,8 +400,8 @@ def _check_natives_may_stay(seen: Seen) -> Iterator[Reason]:
     if natives and seen.group.road is Road.EMBEDDED:
         yield Reason(
             "EB-MOVE-143",
-            f"{_named(natives)} speak the consumer protocol to the bridge: they can't be members of the classic group"
-            " that a release makes at the broker",
+            f"{_doing(natives, 'speaks', 'speak')} the consumer protocol to the bridge: such members can't be in the"
+            " classic group that a release makes at the broker",
             "restart them with group.protocol=classic, move the group, and restart them at the broker with"
             " group.protocol=consumer",
             members=_ids(natives),
@@ -454,6 +455,15 @@ def _strangers(group: ObservedGroup) -> list[ObservedMember]:
 
 def _ids(members: Iterable[ObservedMember]) -> tuple[MemberId, ...]:
     return tuple(member.member_id for member in members)
+
+
+def _away(strangers: list[ObservedMember]) -> str:
+    return f"{_doing(strangers, 'does not come', 'do not come')} through this bridge"
+
+
+def _doing(members: list[ObservedMember], one: str, many: str) -> str:
+    """The members as `_named` has them, and the verb for so many."""
+    return f"{_named(members)} {one if len(members) == 1 else many}"
 
 
 def _named(members: list[ObservedMember]) -> str:

@@ -321,8 +321,8 @@ class Look:
 def _waited_for(group_id: GroupId, silent: Collection[MemberId]) -> Obstacle:
     return Obstacle(
         "EB-MOVE-209",
-        f"{len(silent)} members of {quote(group_id)} were not heard here since the bridge was started,"
-        f" {quote(min(silent))} among them: their next heartbeats are waited for, {HEAR_S:.0f} s at most",
+        f"of {quote(group_id)} not heard here since the bridge was started: {len(silent)} of its members,"
+        f" {quote(min(silent))} among them; the next heartbeats are waited for, {HEAR_S:.0f} s at most",
         "nothing; who is not heard by then comes by another way, or not any more",
     )
 

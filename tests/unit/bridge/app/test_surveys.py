@@ -9,6 +9,7 @@ from bridge.admin.contracts import GroupSummary, GroupView
 from bridge.app.examination import ClusterAccess, login_of
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.config.configuration import Config
+from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE
 from bridge.migration.abilities import Login, TakeOver
 from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import GroupKind
@@ -127,6 +128,19 @@ async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:
         TakeOver.IMPOSSIBLE,
         Login.OPEN,
     )
+
+
+async def test_groups_by_which_bridges_meet_are_nobodys_to_move() -> None:
+    """Of whatever name: they were listed among the groups of clients."""
+    bridges = ListedGroup(
+        group_id=GroupId("__epochbridge-bridges"),
+        protocol_type=PROTOCOL_TYPE,
+        group_state="Stable",
+        group_type="Classic",
+    )
+    listed = replies(ApiKey.LIST_GROUPS, ListGroupsReply(error=ErrorCode.NONE, groups=(LISTED, bridges)))
+    census = await surveys(cluster({**told(), ApiKey.LIST_GROUPS: listed}), {}).census()
+    assert [one.group.group_id for one in census.groups] == [GROUP]
 
 
 async def test_cluster_that_wants_a_login_is_not_asked() -> None:

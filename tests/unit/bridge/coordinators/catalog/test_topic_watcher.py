@@ -40,6 +40,22 @@ async def test_only_differences_are_told_and_only_while_needed(
     assert "EB-TOPICS-002" in caplog.text
 
 
+async def test_cluster_that_is_away_for_long_is_told_once_a_minute(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the number of looks that failed; it was told at every look."""
+    caplog.set_level(logging.WARNING)
+    broker = FakeBroker(is_down=True)
+    watcher = TopicWatcher(broker, Catalog(), lambda _: None, TrioClock(), 8_000)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watcher.watch, lambda: True)
+        await trio.sleep(180)
+        nursery.cancel_scope.cancel()
+    told = [line for line in caplog.messages if "EB-TOPICS-001" in line]
+    assert 3 <= len(told) <= 4
+    assert "more since this was last said" in told[1]
+
+
 async def test_looks_at_the_same_time_are_one(autojump_clock: MockClock) -> None:
     """Whoever comes while somebody looks takes what that one finds."""
     broker = FakeBroker()
