@@ -254,6 +254,8 @@ def test_new_rule_switches_no_live_group_until_it_is_empty(
         assert (found["road"], found["state"]) == ("pass", "Passing")
         assert "epochbridge move" in str(found["reason"])
         assert count_lines(bridge, STAYS, group) == 1
+        # Its members come by the bridge, and are never called anything else.
+        assert count_lines(bridge, "directly") == 0, bridge.tail()
     with consuming(bridge.bootstrap, group, topic, protocol) as consumer:
         consumer.subscribe([topic])
         wait_until(lambda: (consumer.poll(LOOK_S), consumer.assignment())[1] != [], "assignment", bridge)

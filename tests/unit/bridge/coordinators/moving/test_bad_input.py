@@ -1,4 +1,9 @@
-"""What comes across a move: clients that subscribe anew, and operators who change their minds."""
+"""What comes across a move: clients that subscribe anew, and operators who change their minds; and whether the page
+about it names tests that there are.
+"""
+
+import re
+from pathlib import Path
 
 import trio
 from trio.testing import MockClock
@@ -17,6 +22,9 @@ from translators.dialects.ids import MemberId, TopicName, TopicPartition
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 OTHER = TopicName("another")
+ROOT = Path(__file__).parents[5]
+PAGE = ROOT / "docs/explanation/moves/bad-input.md"
+NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 BOTH_TOPICS = encode(Subscription(version=0, topics=(OTHER, TOPIC)))
 
 
@@ -109,3 +117,15 @@ async def test_operator_who_returns_while_a_move_runs_is_told_to_stop_it_first(a
         assert [world.road(one) for one in ("a", "b", "new")] == [Road.PASS] * 3
         await trio.sleep(0.1)
         assert world.facts.kept == {}
+
+
+def test_page_names_tests_that_there_are() -> None:
+    """Each row has one, and none was renamed or taken away."""
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("|")][2:]
+    assert len(rows) > 15
+    for row in rows:
+        named = NAMED.findall(row)
+        assert named, row
+        for path, name in named:
+            text = (ROOT / path).read_text(encoding="utf-8")
+            assert re.search(rf"^(async )?def {name}\(", text, re.MULTILINE), f"{path} has no {name}"
