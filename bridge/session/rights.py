@@ -74,8 +74,10 @@ NEEDS: Mapping[ApiKey, Need] = {
 
 Guarded = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
 """Requests of which nothing may be carried out before it is known that their sender may READ the group."""
-JUDGED_HERE = frozenset((Road.EMBEDDED, Road.MOVING))
-"""Roads on which no broker sees these requests; on the others it judges them itself."""
+JUDGED_HERE = frozenset(set(Road) - {Road.PASS})
+"""Roads on which requests change what the bridge knows of a member, or are answered by it, before any broker sees them
+on the connection of whoever sent them: on `upstream` strangers read others' assignments, and had others leave.
+"""
 
 OPERATIONS_SINCE, OPERATIONS_UNTIL = 3, 5
 """The versions of DescribeGroups in which a broker says of every group, known to it or not, what one may do with it."""

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,14 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import Request
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.rights import REQUESTS, SINCE_KAFKA_4, TRANSACTION, Line, answered
 from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, authorizing_kafka, login_of
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, SyncGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, TopicName
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import OffsetCommit
 
 PATIENCE_S = 180.0
 KEEP_MS = 500
@@ -252,3 +255,36 @@ def test_cluster_without_a_login_is_asked_the_same(world: World) -> None:
     world.bind(acl(ResourceType.GROUP, group, "ANONYMOUS", _READ, _ALLOW))
     beat_until(line, group, world.topic, ErrorCode.UNKNOWN_MEMBER_ID)
     assert "MEMBER_ID_REQUIRED" in answered(line, ApiKey.JOIN_GROUP, GroupId(group), world.topic)[1]
+
+
+def requests_for(group: GroupId, member_id: MemberId, topic: TopicName) -> dict[ApiKey, Request]:
+    """All by which somebody speaks for a classic member, with its own id and generation."""
+    _, make_join = REQUESTS[ApiKey.JOIN_GROUP]
+    _, make_commit = REQUESTS[ApiKey.OFFSET_COMMIT]
+    join, commit = make_join(group, topic), make_commit(group, topic)
+    assert isinstance(join, JoinGroup)
+    assert isinstance(commit, OffsetCommit)
+    return {
+        ApiKey.HEARTBEAT: Heartbeat(group, 1, member_id, None),
+        ApiKey.SYNC_GROUP: SyncGroup(group_id=group, generation=1, member_id=member_id, instance_id=None),
+        ApiKey.OFFSET_COMMIT: replace(commit, generation=1, member_id=member_id),
+        ApiKey.JOIN_GROUP: replace(join, member_id=member_id),
+        ApiKey.LEAVE_GROUP: LeaveGroup(group_id=group, members=(LeavingMember(member_id=member_id, instance_id=None),)),
+    }
+
+
+@pytest.mark.parametrize("road", ["embedded", "upstream"])
+def test_stranger_who_knows_a_member_speaks_for_it_nowhere(world: World, road: str) -> None:
+    """On `upstream` it beat for it, was given its assignment, and had it leave: no broker was asked who that was."""
+    group = GroupId(f"{road}-{uuid.uuid4().hex[:8]}")
+    with ExitStack() as stack:
+        member = consume(world.bridge, group, world.topic, "classic", stack)
+        member_id, line = MemberId(member.memberid() or ""), world.line(world.bridge, "nothing")
+        for api_key, request in requests_for(group, member_id, world.topic).items():
+            reply = line.ask(api_key, REQUESTS[api_key][0], request)
+            assert ErrorCode.GROUP_AUTHORIZATION_FAILED.name in repr(reply), (api_key, reply)
+        # By its next heartbeat it would know.
+        until = time.monotonic() + 2 * int(QUICK_SETTINGS["group.consumer.heartbeat.interval.ms"]) / 1_000
+        while time.monotonic() < until:
+            member.poll(0.1)
+        assert (member.memberid(), len(member.assignment())) == (member_id, 1)
