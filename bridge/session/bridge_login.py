@@ -134,14 +134,18 @@ class BridgeLogin:
             what = "password" if name else "username"
             message = f"Authentication failed: {what} not specified"
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, message, f"no {what}")
-        keys = self._logins.users.keys_of(name, Mechanism.PLAIN)
-        # Who is not there takes as long as a wrong password of somebody who is.
-        judged = keys or self._logins.users.somebodys_keys()
-        if not is_password(judged, password) or keys is None:
+        keys, judged = self._find(name, Mechanism.PLAIN)
+        if judged is None or not is_password(judged, password) or keys is None:
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, WRONG_PLAIN, _why(name, keys))
         if authorization and authorization != name:
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, f"user {name[:80]!r} as another")
         return Said(principal=name)
+
+    def _find(self, name: str, mechanism: Mechanism) -> tuple[ScramKeys | None, ScramKeys | None]:
+        """The keys of a user, and by what a name is judged: who is not there takes as long as somebody who is."""
+        users = self._logins.users
+        keys, stand_in = users.keys_of(name, mechanism), users.stand_in_keys(name, mechanism)
+        return keys, keys or stand_in
 
     def _judge_scram(self, mechanism: Mechanism, token: bytes, nonce: str) -> Said:
         challenged = self._challenged
@@ -160,8 +164,7 @@ class BridgeLogin:
         if first.authorization and first.authorization != first.username:
             seen = f"user {first.username[:80]!r} as another"
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, seen)
-        keys = self._logins.users.keys_of(first.username, mechanism)
-        judged = keys or self._logins.users.stand_in_keys(first.username, mechanism)
+        keys, judged = self._find(first.username, mechanism)
         if judged is None:
             return self._refuse_generally(_why(first.username, keys))
         self._challenged = _Challenged(first, judged, challenge(judged, first, nonce), keys is not None)

@@ -50,14 +50,56 @@ FREE = Grant(frozenset(), 0, 2**62)
 """By this goes what needs no grant of its own."""
 
 
+class _Holders:
+    """Who holds how many grants: whose are to go where there are too many is found without a search."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Hashable, dict[GroupId, None]] = {}
+        """By principal, in the order in which they fall due."""
+        self._by_count: dict[int, dict[Hashable, None]] = {}
+        self._most = 0
+
+    def add(self, holder: Holder) -> None:
+        """One more, which falls due last."""
+        groups = self._groups.setdefault(holder.principal, {})
+        groups[holder.group_id] = None
+        self._note(holder.principal, len(groups) - 1, len(groups))
+
+    def remove(self, holder: Holder) -> None:
+        """One less."""
+        groups = self._groups[holder.principal]
+        del groups[holder.group_id]
+        self._note(holder.principal, len(groups) + 1, len(groups))
+        if not groups:
+            del self._groups[holder.principal]
+
+    def _note(self, principal: Hashable, before: int, now: int) -> None:
+        if before:
+            del self._by_count[before][principal]
+            if not self._by_count[before]:
+                del self._by_count[before]
+        if now:
+            self._by_count.setdefault(now, {})[principal] = None
+        # It was the last with the most, and has one less now.
+        self._most = now if now > self._most or (before == self._most and before not in self._by_count) else self._most
+
+    def greediest(self) -> Holder:
+        """The oldest grant of somebody of whom nobody has more; there is one."""
+        principal = next(iter(self._by_count[self._most]))
+        return Holder(principal, next(iter(self._groups[principal])))
+
+
 class Grants:
-    """The grants of all connections, at most `most`; beyond that the ones that were asked for longest ago go."""
+    """The grants of all connections, at most `most`; beyond that the oldest go of whoever has the most: who is in very
+    many groups pushes out no others'.
+    """
 
     def __init__(self, keep_ms: int = KEEP_MS, most: int = GRANTS_MAX) -> None:
         self._keep_ms = keep_ms
         self._most = most
         self._held: dict[Holder, Grant] = {}
         """In the order in which they fall due."""
+        self._holders = _Holders()
 
     def __len__(self) -> int:
         return len(self._held)
@@ -78,16 +120,20 @@ class Grants:
         Where that is all that was known, what holds on to it goes on; else that has to look again.
         """
         known = self._held.pop(holder, None)
+        if known is not None:
+            self._holders.remove(holder)
         if known is not None and known.topics <= topics and now_ms < known.void_ms:
             known.topics = topics
             known.extend(now_ms, self._keep_ms)
             self._held[holder] = known
+            self._holders.add(holder)
             return known
         if known is not None:
             known.is_fresh = False
         while len(self._held) >= self._most:
-            self._lose(next(iter(self._held)))
+            self._lose(self._holders.greediest())
         grant = self._held[holder] = Grant(topics, now_ms, self._keep_ms)
+        self._holders.add(holder)
         return grant
 
     def take(self, holder: Holder) -> None:
@@ -112,3 +158,4 @@ class Grants:
 
     def _lose(self, holder: Holder) -> None:
         self._held.pop(holder).is_fresh = False
+        self._holders.remove(holder)

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from heapq import nsmallest
 
 from bridge.wire.sasl import Mechanism
 from bridge.wire.scram import ScramKeys, keys_text, read_keys
@@ -13,6 +14,9 @@ WORDS = 2
 SALT_MAX = 64
 """A salt that is made up is no longer than a hash is."""
 ALLOWED = "lines of NAME KEYS, as `epochbridge login-line NAME` makes them"
+LENDERS_MAX = 64
+"""So many of them are asked for each name, in some 60 µs."""
+LOT_BYTES = 16
 BY_KEYS = (Mechanism.SCRAM_SHA_512, Mechanism.SCRAM_SHA_256)
 
 
@@ -25,6 +29,8 @@ class KeptUsers:
     """Each user's keys by mechanism."""
 
     keys: Mapping[str, Mapping[Mechanism, ScramKeys]] = field(repr=False)
+    _lenders: dict[Mechanism, tuple[ScramKeys, ...]] = field(default_factory=dict, init=False, repr=False)
+    """Keys as which those of names look that are not there."""
 
     def keys_of(self, name: str, mechanism: Mechanism) -> ScramKeys | None:
         """By which a user is judged; PLAIN is judged by any that there are."""
@@ -33,21 +39,26 @@ class KeptUsers:
             return found.get(mechanism)
         return next((found[one] for one in BY_KEYS if one in found), None)
 
-    def somebodys_keys(self) -> ScramKeys:
-        """Those by which PLAIN judges the first user of the file, which never has none."""
-        found = self.keys_of(next(iter(self.keys)), Mechanism.PLAIN)
-        assert found is not None, "a user has some keys"
-        return found
+    def __post_init__(self) -> None:
+        """Choose the users that lend their looks."""
+        for mechanism in (Mechanism.PLAIN, *BY_KEYS):
+            found = (self.keys_of(name, mechanism) for name in self.keys)
+            # By their keys, which nobody knows: who comes or goes changes little of it.
+            chosen = nsmallest(LENDERS_MAX, (one for one in found if one), key=lambda keys: keys.stored_key)
+            self._lenders[mechanism] = tuple(chosen)
 
     def stand_in_keys(self, name: str, mechanism: Mechanism) -> ScramKeys | None:
-        """By what SCRAM challenges a name that is not there; None: nobody is challenged by this mechanism.
+        """By what a name is judged that is not there; None: nobody is judged by this mechanism.
 
-        As those of the first user look, and the same for the name as long as that one's keys are, in every life of the
-        bridge; they are no password's.
+        They look as those of one of the users, whom the name itself chooses: as many iterations, as long a salt, of
+        which there may be several kinds. They are the same in every life of every bridge with this file, and change
+        when that user's do: of one change of the file a name hears as seldom as a user does. They are no password's.
         """
-        real = next((own[mechanism] for own in self.keys.values() if mechanism in own), None)
-        if real is None:
+        lenders = self._lenders[mechanism]
+        if not lenders:
             return None
+        told = name.encode()
+        real = min(lenders, key=lambda keys: blake2b(told, key=keys.stored_key, digest_size=LOT_BYTES).digest())
 
         def made(what: str, size: int) -> bytes:
             return blake2b(f"{what}\0{name}".encode(), key=real.stored_key, digest_size=size).digest()

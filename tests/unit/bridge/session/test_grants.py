@@ -1,5 +1,10 @@
 """How long what a broker said of a right counts, and who sees that it is lost."""
 
+from collections import Counter
+from random import Random
+
+import pytest
+
 from bridge.session.grants import Grants, Holder
 from translators.dialects.ids import GroupId, TopicName
 
@@ -81,3 +86,40 @@ def test_oldest_go_first_beyond_the_limit() -> None:
     grants.give(Holder(3, GroupId("g")), NONE, 2)
     assert (len(grants), first.is_fresh) == (2, False)
     assert grants.find(Holder(1, GroupId("g")), 3) is None
+
+
+def test_who_is_in_very_many_groups_pushes_out_nobody() -> None:
+    """Neither by what comes first nor by what comes last; of its own the ones go that were asked for longest ago."""
+    grants = Grants(KEEP_MS, most=10)
+    few = [Holder(f"somebody-{number}", GroupId("orders")) for number in range(4)]
+    many = [Holder("greedy", GroupId(f"group-{number}")) for number in range(100)]
+    for now_ms, holder in enumerate((*few[:2], *many[:50], *few[2:], *many[50:])):
+        grants.give(holder, NONE, now_ms)
+    assert len(grants) == 10
+    assert [grants.find(holder, 200) is not None for holder in few] == [True] * 4
+    assert [holder for holder in many if grants.find(holder, 200) is not None] == many[-6:]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_goes_is_always_of_somebody_with_the_most(seed: int) -> None:
+    """Against a count that is made anew each time; and whoever falls due first of those goes first."""
+    chance, most = Random(seed), 12
+    grants, known = Grants(KEEP_MS, most), dict[Holder, None]()
+    for now_ms in range(600):
+        holder = Holder(chance.randint(1, 6), GroupId(f"group-{chance.randint(1, 1 + chance.randint(1, 9))}"))
+        if chance.random() < 0.2:
+            grants.take(holder)
+            known.pop(holder, None)
+            continue
+        known.pop(holder, None)
+        counts = Counter(one.principal for one in known)
+        full = len(known) == most
+        grants.give(holder, NONE, now_ms)
+        gone = [one for one in known if grants.find(one, now_ms) is None]
+        assert len(gone) == full
+        for one in gone:
+            assert counts[one.principal] == max(counts.values())
+            assert one == next(each for each in known if each.principal == one.principal)
+            del known[one]
+        known[holder] = None
+        assert len(grants) == len(known)

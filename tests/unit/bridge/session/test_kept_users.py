@@ -1,10 +1,13 @@
 """The file of those who log in at the bridge: what its lines mean, and which mean nothing."""
 
+from collections import Counter
+from itertools import cycle
+
 import pytest
 
-from bridge.session.kept_users import UsersUnreadable, parse_users, user_line
+from bridge.session.kept_users import BY_KEYS, KeptUsers, UsersUnreadable, parse_users, user_line
 from bridge.wire.sasl import Mechanism
-from bridge.wire.scram import make_keys
+from bridge.wire.scram import ScramKeys, make_keys
 
 KEYS = {
     mechanism: make_keys(mechanism, "word", bytes(16), 4_096)
@@ -39,3 +42,53 @@ def test_lines_that_mean_nothing_are_named_and_not_quoted(text: str, said: str) 
     with pytest.raises(UsersUnreadable, match=said) as refused:
         parse_users(text)
     assert "secret" not in str(refused.value)
+
+
+def several(*kinds: tuple[int, int]) -> KeptUsers:
+    """Forty users with so many iterations and so long salts, in turn."""
+    return KeptUsers(
+        {
+            f"user-{number}": {
+                mechanism: make_keys(mechanism, "word", bytes([number]) * salt_bytes, iterations)
+                for mechanism in BY_KEYS
+            }
+            for number, (iterations, salt_bytes) in zip(range(40), cycle(kinds), strict=False)
+        }
+    )
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.PLAIN, *BY_KEYS])
+def test_names_that_are_not_there_look_as_those_that_are(mechanism: Mechanism) -> None:
+    """Where users have several counts of iterations, so have they: by the first user's all of them were told apart."""
+    users = several((4_096, 16), (4_097, 24), (4_098, 24))
+    looks = Counter[tuple[Mechanism, int, int]]()
+    for number in range(600):
+        keys = users.stand_in_keys(f"nobody-{number}", mechanism)
+        assert keys is not None
+        assert keys == users.stand_in_keys(f"nobody-{number}", mechanism)
+        looks[keys.mechanism, keys.iterations, len(keys.salt)] += 1
+    real = {(one.mechanism, one.iterations, len(one.salt)) for one in map_keys(users, mechanism)}
+    assert looks.keys() == real
+    # A third each, as of the users, by a hash.
+    assert min(looks.values()) > 100
+
+
+def map_keys(users: KeptUsers, mechanism: Mechanism) -> list[ScramKeys]:
+    """Those of all users."""
+    return [keys for name in users.keys if (keys := users.keys_of(name, mechanism))]
+
+
+def test_new_password_changes_what_is_said_of_few_others() -> None:
+    """Salts that all change together, when one user's does, are nobody's; and in another order they stay the same."""
+    before = several((4_096, 16))
+    names = [f"nobody-{number}" for number in range(200)]
+    own = {Mechanism.SCRAM_SHA_512: make_keys(Mechanism.SCRAM_SHA_512, "new", bytes(16), 4_096)}
+    for changed in ("user-0", "user-17", "one-more"):
+        users = {**before.keys, changed: own}
+        after = KeptUsers(dict(sorted(users.items(), reverse=True)))
+        moved = [
+            name
+            for name in names
+            if before.stand_in_keys(name, Mechanism.SCRAM_SHA_512) != after.stand_in_keys(name, Mechanism.SCRAM_SHA_512)
+        ]
+        assert len(moved) < len(names) // 5
