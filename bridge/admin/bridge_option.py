@@ -6,13 +6,16 @@ Commands of other rooms take them from here; how a bridge is asked, and what it 
 import ssl
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import astuple, dataclass, replace
 from typing import ParamSpec, Protocol, TypeVar
 
 import click
 
+from bridge.named_files import FileUnreadable, read_bytes, read_secret
+
 ADMIN_DEFAULT = "127.0.0.1:9190"
+TLS_FILE_BYTES_MAX = 16_777_216
+"""Of certificates and keys; a whole bundle of authorities has some 200 kB."""
 TOKEN: ContextVar[str] = ContextVar("token of the admin API", default="")
 """What the command was given to show; empty: nothing."""
 Given = ParamSpec("Given")
@@ -67,6 +70,12 @@ def url_of(admin: str) -> str:
 def tls_context() -> ssl.SSLContext:
     """How the bridge is asked in TLS; raises CannotAsk for files that can't be used."""
     files = TLS_FILES.get()
+    for (_, (option, _), _), path in zip(TLS_OPTIONS, astuple(files), strict=True):
+        try:
+            # OpenSSL reads them itself, and would read a device for ever.
+            _ = path and read_bytes(path, TLS_FILE_BYTES_MAX)
+        except FileUnreadable as problem:
+            raise CannotAsk(f"EB-ADMIN-023: the file of {option} can't be used: {problem}; name a PEM file") from None
     try:
         context = ssl.create_default_context(cafile=files.authorities or None)
     except (OSError, ValueError) as problem:
@@ -124,20 +133,18 @@ def _unusable(option: str, path: str, problem: Exception, wanted: str) -> Cannot
 
 def bring_token(path: str) -> None:
     """Ask with the token of a file from now on, in this command; raises CannotAsk where it can't be read."""
-    why: str | None = None
-    token = ""
+    why, token = "", ""
     try:
-        token = Path(path).read_text(encoding="ascii").strip() if path else ""
-    except (OSError, UnicodeDecodeError) as problem:
-        # A decoding error would quote the token.
-        why = problem.strerror if isinstance(problem, OSError) else "it is no ASCII"
+        token = read_secret(path).strip() if path else ""
+    except FileUnreadable as problem:
+        why = str(problem)
     # What can't be in a header would be quoted by who refuses it: a key, where the wrong file was named.
-    if not token.isprintable() or " " in token:
-        why = "it holds more than one word"
-    if why is not None:
+    if not token.isascii() or not token.isprintable() or " " in token:
+        why = f"{path} holds something else than one word of ASCII"
+    if why:
         raise CannotAsk(
-            f"EB-ADMIN-019: the token for the admin API can't be read from {path}: {why}; name the file that "
-            "admin.token.path or admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
+            f"EB-ADMIN-019: the token for the admin API can't be read: {why}; name the file that admin.token.path or "
+            "admin.token.read.path of the bridge names, or a copy, with --admin-token-path"
         )
     TOKEN.set(token)
 

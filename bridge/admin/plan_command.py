@@ -13,7 +13,10 @@ from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
 from bridge.admin.rows import NONE
+from bridge.named_files import FileUnreadable, read_text
 
+CHAR_BYTES_MAX = 4
+"""Of UTF-8."""
 PLAN_COLUMNS = ("PLAN", "TO", "PHASE", "STAGE", "MOVED", "UNTIL", "REASON")
 PART_COLUMNS = ("GROUP", "STEP", "MEMBERS", "FROM", "REASON")
 VERDICTS_SHOWN = 10
@@ -169,12 +172,9 @@ _word("return", "Bring every group back to where it was.")
 
 def _written(path: Path) -> Mapping[str, object]:
     try:
-        with path.open(encoding="utf-8") as stream:
-            text = stream.read(PLAN_CHARS_MAX + 1)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise click.ClickException(
-            f"EB-PLAN-017: {path} can't be read ({problem}); name a UTF-8 file with a plan"
-        ) from None
+        text = read_text(path, CHAR_BYTES_MAX * PLAN_CHARS_MAX)
+    except FileUnreadable as problem:
+        raise click.ClickException(f"EB-PLAN-017: {problem}; name a UTF-8 file with a plan") from None
     if len(text) > PLAN_CHARS_MAX:
         raise click.ClickException(f"EB-PLAN-017: {path} is longer than {PLAN_CHARS_MAX} characters, which is no plan")
     return {"text": text, "source": str(path)}

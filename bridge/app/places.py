@@ -2,17 +2,18 @@
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bridge.app.settings import OFF, parse_address, parse_port
+from bridge.app.settings import BROKER_KEYS, OFF, parse_address, parse_port
 from bridge.config.causes import PORT_MAX
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
-from bridge.config.keys import Settings
+from bridge.config.keys import KEYS, Settings
 from bridge.config.secrets import without_login
 from bridge.migration.route import Road
 
@@ -53,12 +54,38 @@ def judge_advertised_host(settings: Settings) -> None:
 def judge_bootstrap(settings: Settings) -> None:
     """Raises ConfigError where the bridge would be its own broker."""
     listen = parse_address("listen", settings.listen)
+    own = {
+        port: (listen.host, f"broker {node_id} in `{PORTS}`")
+        for node_id, port in map(parse_port, settings.listen_ports)
+    }
+    if settings.admin_listen != OFF:
+        admin = parse_address("admin.listen", settings.admin_listen)
+        own[admin.port] = admin.host, "`admin.listen`"
+    own[listen.port] = listen.host, "`listen`"
     for text in settings.bootstrap:
         broker = parse_address("bootstrap", text)
-        if broker.port == listen.port and _is_asked_by_itself(broker.host, listen.host):
+        host, whose = own.get(broker.port, ("", ""))
+        if host and _is_asked_by_itself(broker.host, host):
             hint = "the bridge would ask itself for the cluster: give the brokers' own, and clients that of `listen`"
-            seen = f"{without_login(text)!r} is the address of `listen`"
+            seen = f"{without_login(text)!r} is the address of {whose}"
             raise _refuse("bootstrap", seen, hint, FaultCode.CONTRADICTION, "HOST:PORT of a broker")
+
+
+def judge_doubles(settings: Settings) -> None:
+    """Raises ConfigError where a list has one entry twice: most likely another one was meant."""
+    faults: list[Fault] = []
+    for key in KEYS.values():
+        value = getattr(settings, key.field_name)
+        # A broker that has two ports is told of there.
+        if not isinstance(value, tuple) or key.name == PORTS:
+            continue
+        counts = Counter(entry.lower() if key.name in BROKER_KEYS else entry for entry in value)
+        for entry in (entry for entry, count in counts.items() if count > 1):
+            seen = "one value" if key.is_secret else repr(without_login(entry))
+            hint = "take one of both out, or write the one that was meant"
+            faults += [_fault(key.name, f"{seen} is given twice", hint, FaultCode.CONTRADICTION, "each once")]
+    if faults:
+        raise ConfigError(faults)
 
 
 def judge_event_topic(settings: Settings) -> None:
@@ -99,6 +126,11 @@ def judge_ports(settings: Settings) -> None:
             faults += [_fault(PORTS, seen, hint, FaultCode.CONTRADICTION, ONE_EACH)]
         given.add(node_id)
         holders.setdefault(port, f"broker {node_id}")
+    first = settings.listen_ports_first
+    if first in holders and 0 not in given:
+        seen = f"{first}, the port of broker 0, is that of {holders[first]}"
+        hint = f"give another one; where there is no broker 0, it may be given some free port in {PORTS}: 0=PORT"
+        faults += [_fault(f"{PORTS}.first", seen, hint, FaultCode.CONTRADICTION, ONE_EACH)]
     if faults:
         raise ConfigError(faults)
 
@@ -137,7 +169,15 @@ def place_judges(config: Config) -> Iterator[Callable[[], None]]:
         yield _bind(judge, config.settings)
 
 
-_JUDGES = (judge_bootstrap, judge_advertised_host, judge_admin, judge_ports, judge_collector, judge_event_topic)
+_JUDGES = (
+    judge_bootstrap,
+    judge_doubles,
+    judge_advertised_host,
+    judge_admin,
+    judge_ports,
+    judge_collector,
+    judge_event_topic,
+)
 
 
 def _bind(judge: Callable[[Settings], None], settings: Settings) -> Callable[[], None]:

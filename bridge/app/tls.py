@@ -7,6 +7,7 @@ from pathlib import Path
 from bridge.admin.certificates import ALLOWED, CertificateRoles, RolesUnreadable, parse_roles
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
+from bridge.named_files import FileUnreadable, read_text
 from bridge.net.client_logins import read_client_logins
 from bridge.net.tls import (
     BrokerTls,
@@ -143,16 +144,9 @@ def admin_tls(settings: Settings) -> ClientTls | None:
 def read_roles(path: Path) -> CertificateRoles:
     """What a file allows the certificates of the admin API. Raises TlsUnusable."""
     try:
-        with path.open("rb") as file:
-            data = file.read(ROLES_BYTES_MAX + 1)
-        if len(data) > ROLES_BYTES_MAX:
-            raise TlsUnusable(TlsFile.CLIENTS, f"{path} has more than {ROLES_BYTES_MAX} bytes", ALLOWED)
-        return parse_roles(data.decode())
-    except OSError as problem:
-        seen = f"{path} can't be read: {problem.strerror or problem}"
-        raise TlsUnusable(TlsFile.CLIENTS, seen, ALLOWED) from None
-    except UnicodeDecodeError:
-        raise TlsUnusable(TlsFile.CLIENTS, f"{path} can't be read: it is no UTF-8", ALLOWED) from None
+        return parse_roles(read_text(path, ROLES_BYTES_MAX))
+    except FileUnreadable as problem:
+        raise TlsUnusable(TlsFile.CLIENTS, str(problem), ALLOWED) from None
     except RolesUnreadable as problem:
         raise TlsUnusable(TlsFile.CLIENTS, f"{path}: {problem}", ALLOWED) from None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from bridge.app.kept_logins import make_lines
+from bridge.named_files import FileUnreadable, read_secret
 
 
 @click.command("login-line")
@@ -22,12 +23,10 @@ def login_line(name: str, password_path: Path | None) -> None:
     SCRAM-SHA-512; PLAIN is judged by them, too.
     """
     try:
-        password = _asked() if password_path is None else password_path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as problem:
-        # A decoding error would quote the password.
-        why = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8"
+        password = _asked() if password_path is None else read_secret(password_path)
+    except FileUnreadable as problem:
         raise click.ClickException(
-            f"EB-CLI-015: the password can't be read from {password_path}: {why}; name a file that holds it alone"
+            f"EB-CLI-015: the password can't be read: {problem}; name a file that holds it alone"
         ) from None
     # A line end of any kind, U+2028 among them, would make two lines of one.
     if not name.isprintable() or not name or not password or "\0" in password:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import yaml
 
+from bridge import named_files
 from bridge.config.entries import Entry, Scalar, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.named_files import FileUnreadable
 
 RULES = "groups"
 FILE_BYTES_MAX = 1_048_576
@@ -39,12 +41,9 @@ class Loader(yaml.SafeLoader):
 def read_file(path: Path) -> WrittenFile:
     """Read one YAML file; raises ConfigError when it can't be read or is no mapping of keys."""
     try:
-        with path.open(encoding="utf-8") as stream:
-            text = stream.read(FILE_BYTES_MAX + 1)
-    except (OSError, UnicodeDecodeError) as problem:
-        raise _unreadable(path, f"can't be read ({problem})", "a readable UTF-8 file") from None
-    if len(text) > FILE_BYTES_MAX:
-        raise _unreadable(path, f"longer than {FILE_BYTES_MAX} characters", "a configuration file")
+        text = named_files.read_text(path, FILE_BYTES_MAX)
+    except FileUnreadable as problem:
+        raise _unreadable(path, str(problem), "a UTF-8 file with a configuration") from None
     return read_text(text, str(path))
 
 

@@ -15,6 +15,7 @@ import trio
 
 from bridge.log_lines import RateLimitedLog
 from bridge.migration.patterns import make_subject_matcher
+from bridge.named_files import FileUnreadable, read_text
 from bridge.net.broker_connection import Entered
 from bridge.net.broker_side import Cluster
 from bridge.net.own_login import OwnLogin, PasswordFile, Proof, SecretUnreadable, TokenFile, read_secret, read_token
@@ -51,15 +52,11 @@ class ClientLogin:
 def read_client_logins(path: Path) -> tuple[ClientLogin, ...]:
     """The lines of the file, in their order; secrets are looked at, and not kept. Raises TlsUnusable."""
     try:
-        with path.open("rb") as file:
-            data = file.read(FILE_BYTES_MAX + 1)
-        text = data.decode("utf-8")
-    except OSError as problem:
-        raise _unusable(f"{path} can't be read: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise _unusable(f"{path} can't be read: it is no UTF-8") from None
+        text = read_text(path, FILE_BYTES_MAX)
+    except FileUnreadable as problem:
+        raise _unusable(str(problem)) from None
     entries = tuple(_entries(path, text))
-    if not entries or len(entries) > ENTRIES_MAX or len(data) > FILE_BYTES_MAX:
+    if not entries or len(entries) > ENTRIES_MAX:
         raise _unusable(f"{path} has {len(entries) or 'no'} lines, {ENTRIES_MAX} are read at most")
     return entries
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridge.named_files import FileUnreadable, read_text
 from bridge.net.tls import TlsFile, TlsUnusable
 from bridge.session.bridge_login import BridgeLogins
 from bridge.session.kept_users import ALLOWED, KeptUsers, UsersUnreadable, parse_users
@@ -14,15 +15,9 @@ FILE_BYTES_MAX = 67_108_864
 def read_users(path: Path) -> KeptUsers:
     """Those of a file. Raises TlsUnusable, as other files of clients do."""
     try:
-        with path.open("rb") as file:
-            data = file.read(FILE_BYTES_MAX + 1)
-        if len(data) > FILE_BYTES_MAX:
-            raise _unusable(f"{path} has more than {FILE_BYTES_MAX} bytes")
-        return parse_users(data.decode())
-    except OSError as problem:
-        raise _unusable(f"{path} can't be read: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise _unusable(f"{path} can't be read: it is no UTF-8") from None
+        return parse_users(read_text(path, FILE_BYTES_MAX))
+    except FileUnreadable as problem:
+        raise _unusable(str(problem)) from None
     except UsersUnreadable as problem:
         raise _unusable(f"{path}: {problem}") from None
 

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from math import inf
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 import trio
 
+from bridge import named_files
 from bridge.log_lines import Line, RateLimitedLog
+from bridge.named_files import FileUnreadable
 from bridge.net.clock import now_ms
 from bridge.ports import BrokerUnreachable
 from bridge.wire.sasl import BearerToken, Credentials, Mechanism
 
-SECRET_BYTES_MAX = 65_536
-"""More than any token; a file that is longer is another one."""
 WAIT_S, SPARE_WAIT_S = 8.0, 2.0
 """For a file or an endpoint: less than a broker is given to answer, so that it is not blamed for them, and less again
 where what was read before still counts.
@@ -98,17 +97,9 @@ class AskEndpoint(Protocol):
 def read_secret(path: str) -> str:
     """What a file holds, without its line end. Raises SecretUnreadable."""
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(SECRET_BYTES_MAX + 1)
-        # A decoding error would quote the secret.
-        text = data.decode("utf-8").removesuffix("\n").removesuffix("\r")
-    except OSError as problem:
-        raise SecretUnreadable(f"{path} can't be read: {problem.strerror or problem}") from None
-    except UnicodeDecodeError:
-        raise SecretUnreadable(f"{path} can't be read: it is no UTF-8") from None
-    if not text or len(data) > SECRET_BYTES_MAX:
-        raise SecretUnreadable(f"{path} is {'longer than any secret' if text else 'empty'}")
-    return text
+        return named_files.read_secret(path)
+    except FileUnreadable as problem:
+        raise SecretUnreadable(str(problem)) from None
 
 
 def check_trust(path: str) -> None:

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import trio
 
+from bridge.named_files import FileUnreadable, read_bytes
 from bridge.net.shared import LOG
 
 # ---------------------------------------------------------------------------------------------- tls
@@ -231,7 +232,7 @@ _PAIR = "a PEM file with the certificate and its chain, or PKCS#12"
 
 def _holds_certificate(path: Path) -> bool:
     """Whether the first certificate of a PEM file can be read."""
-    text = path.read_bytes().decode("utf-8", "replace")
+    text = _read(path, TlsFile.CERTIFICATE).decode("utf-8", "replace")
     begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
     start, stop = text.find(begin), text.find(end)
     if not 0 <= start < stop:
@@ -249,12 +250,11 @@ def _holds_certificate(path: Path) -> bool:
 
 def _read(path: Path, file: TlsFile) -> bytes:
     try:
-        with path.open("rb") as stream:
-            data = stream.read(FILE_BYTES_MAX + 1)
-    except (OSError, ValueError) as problem:
-        raise TlsUnusable(file, f"{path} can't be read: {_why(problem)}", "a file that can be read") from None
-    if not data or len(data) > FILE_BYTES_MAX:
-        raise TlsUnusable(file, f"{path} has {len(data) or 'no'} bytes", f"a file of at most {FILE_BYTES_MAX} bytes")
+        data = read_bytes(path, FILE_BYTES_MAX)
+    except FileUnreadable as problem:
+        raise TlsUnusable(file, str(problem), f"a file that can be read, of at most {FILE_BYTES_MAX} bytes") from None
+    if not data:
+        raise TlsUnusable(file, f"{path} has no bytes", f"a file of at most {FILE_BYTES_MAX} bytes")
     return data
 
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import httpx
 import trio
 
-from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint, is_token
+from bridge.named_files import SECRET_BYTES_MAX
+from bridge.net.own_login import Granted, SecretUnreadable, TokenEndpoint, is_token
 from bridge.wire.sasl import BearerToken
 
 TIMEOUT_S = 10.0

@@ -102,7 +102,7 @@ def test_files_of_tls_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     bring_files(TlsFiles(str(authority.trust), str(pair)))
     assert tls_context().verify_mode is ssl.CERT_REQUIRED
     for files, said in (
-        (TlsFiles(authorities=str(tmp_path / "none")), "none of --admin-ca-path.*No such file"),
+        (TlsFiles(authorities=str(tmp_path / "none")), "--admin-ca-path.*none can't be read: No such file"),
         (TlsFiles(authorities=str(Path(__file__))), "test_bridge_option.py of --admin-ca-path"),
         (TlsFiles(certificate=str(authority.trust)), "--admin-certificate-path.*--admin-key-path"),
         (TlsFiles(key=str(pair)), "--admin-key-path is given alone"),

@@ -5,13 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.places import judge_folders, place_judges
+from bridge.app.places import judge_doubles, judge_folders, judge_ports, place_judges
 from bridge.app.process import find_faults
 from bridge.config.configuration import load
 from bridge.config.faults import ConfigError, FaultCode
+from bridge.config.keys import KEYS, Settings
 from bridge.config.sources import quick_rules
 
 BROKER = "bootstrap=k:9092"
+
+
+def make_settings(field_name: str, entries: tuple[str, ...]) -> Settings:
+    """All defaults but one."""
+    settings = Settings()
+    # It is frozen, and `replace` wants to know the type of each name.
+    object.__setattr__(settings, field_name, entries)
+    return settings
 
 
 def faults_of(*assignments: str) -> Sequence[tuple[str, FaultCode]]:
@@ -97,6 +106,47 @@ def test_one_port_is_not_for_two() -> None:
 def test_each_broker_has_a_port_of_its_own(ports: str, faults: int) -> None:
     """Neither another broker's, nor the bootstrap's, nor that of the admin API; one port for one broker."""
     assert faults_of(f"listen.ports={ports}") == [("listen.ports", FaultCode.CONTRADICTION)] * faults
+
+
+@pytest.mark.parametrize(
+    ("entries", "faults"),
+    [
+        (("listen.ports.first=9190",), 1),
+        (("listen.ports.first=9192",), 1),
+        (("listen.ports.first=9300", "listen.ports=7=9300"), 1),
+        (("listen.ports.first=9300",), 0),
+        (("listen.ports.first=9190", "admin.listen=off"), 0),
+        # Brokers count from 1, and their first port is that of bootstrap and one.
+        (("listen.ports.first=9192", "listen.ports=0=9400"), 0),
+    ],
+)
+def test_first_port_of_brokers_is_nobody_elses(entries: tuple[str, ...], faults: int) -> None:
+    """It is that of broker 0, unless that has one of its own."""
+    assert faults_of(*entries) == [("listen.ports.first", FaultCode.CONTRADICTION)] * faults
+
+
+@pytest.mark.parametrize("entries", [("listen.ports=1=9092",), ("admin.listen=127.0.0.1:9092",)])
+def test_bridge_asks_none_of_its_own_ports_for_the_cluster(entries: tuple[str, ...]) -> None:
+    """That of a broker leads back to itself, that of the admin API to another protocol."""
+    assert ("bootstrap", FaultCode.CONTRADICTION) in faults_of("bootstrap=127.0.0.1:9092", *entries)
+
+
+@pytest.mark.parametrize("name", [key.name for key in KEYS.values() if isinstance(key.default, tuple)])
+def test_no_list_has_an_entry_twice(name: str) -> None:
+    """Whatever it is a list of; a second broker was forgotten, most likely."""
+    judge = judge_ports if name == "listen.ports" else judge_doubles
+    entries = ("1=9300", "1=9300") if name == "listen.ports" else ("secret=word", "secret=word")
+    field_name = KEYS[name].field_name
+    with pytest.raises(ConfigError) as refused:
+        judge(make_settings(field_name, entries))
+    assert [(fault.key, fault.code) for fault in refused.value.faults] == [(name, FaultCode.CONTRADICTION)]
+    assert not KEYS[name].is_secret or "word" not in str(refused.value)
+    judge(make_settings(field_name, entries[:1]))
+
+
+def test_brokers_are_the_same_in_capitals() -> None:
+    """As hosts are."""
+    assert ("bootstrap", FaultCode.CONTRADICTION) in faults_of("bootstrap=k:9092,K:9092")
 
 
 def test_admin_api_at_another_interface_takes_no_port_from_brokers() -> None:

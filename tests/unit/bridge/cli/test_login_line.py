@@ -25,7 +25,7 @@ def test_lines_of_a_password_in_a_file(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "EB-CLI-015.*No such file"), (b"\xff", "EB-CLI-015.*no UTF-8"), (b"\n", "EB-CLI-016")],
+    [(None, "EB-CLI-015.*No such file"), (b"\xff", "EB-CLI-015.*no UTF-8"), (b"\n", "EB-CLI-015")],
 )
 def test_what_is_no_password_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, said: str

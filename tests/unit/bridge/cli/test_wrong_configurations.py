@@ -68,9 +68,13 @@ LISTED = (
     (f"{BROKERS}listen.ports: ['\uff11=9193']", "names no port", "NODE=PORT"),
     (f"{BROKERS}listen.ports: [99999999999=9193]", "names no port", "NODE=PORT"),
     # Files and folders.
-    (f"{BROKERS}admin.token.path: /dev/zero", "/dev/zero is longer than any secret", "check the path"),
+    (f"{BROKERS}admin.token.path: /dev/zero", "/dev/zero has more than 65536 bytes", "check the path"),
     (f"{BROKERS}admin.token.path: /tmp", "/tmp can't be read: Is a directory", "check the path"),
-    (f"{BROKERS}upstream.tls: true\nupstream.tls.trust.path: /dev/zero", "/dev/zero has 16777217 bytes", "trust.path"),
+    (
+        f"{BROKERS}upstream.tls: true\nupstream.tls.trust.path: /dev/zero",
+        "/dev/zero has more than 16777216 bytes",
+        "trust.path",
+    ),
     (f"{BROKERS}listen.tls: true\nlisten.tls.certificate.path: /tmp", "/tmp can't be read", "a file that can be read"),
     (f"{BROKERS}{RULE}journal.path: /nowhere/j.db", "'/nowhere/j.db'", "mkdir -p /nowhere"),
     (f"{BROKERS}{RULE}journal.path: /tmp", "/tmp is a folder", "name a file in it, as in /tmp/journal.db"),

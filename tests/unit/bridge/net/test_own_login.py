@@ -11,9 +11,9 @@ import trio
 import trio.testing
 
 from bridge.log_lines import RateLimitedLog
+from bridge.named_files import SECRET_BYTES_MAX
 from bridge.net.own_login import (
     REFUSED_MS,
-    SECRET_BYTES_MAX,
     LoginSource,
     NoLogin,
     OwnLogin,

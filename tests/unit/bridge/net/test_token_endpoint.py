@@ -2,7 +2,8 @@
 
 import pytest
 
-from bridge.net.own_login import SECRET_BYTES_MAX, Granted, SecretUnreadable, TokenEndpoint
+from bridge.named_files import SECRET_BYTES_MAX
+from bridge.net.own_login import Granted, SecretUnreadable, TokenEndpoint
 from bridge.net.token_endpoint import LIFE_MAX_S, LIFE_S, ask_endpoint
 from bridge.wire.sasl import BearerToken
 from tests.support.token_endpoint import endpoint
