@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 import yaml
 
+from bridge.app.places import place_judges
 from bridge.app.settings import parse_address
 from bridge.cli.serve import serve
 from bridge.config.configuration import Config, load
@@ -201,7 +202,10 @@ class Rendered:
         (document, *_) = (one for one in self.of_kind("ConfigMap") if "bridge.yaml" in one["data"])
         path = folder / "bridge.yaml"
         path.write_text(str(document["data"]["bridge.yaml"]), encoding="utf-8")
-        return load(path, {})
+        config = load(path, {})
+        for judge in place_judges(config):
+            judge()
+        return config
 
 
 def plain(tree: Tree) -> object:

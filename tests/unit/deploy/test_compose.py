@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bridge.app.places import place_judges
 from bridge.app.settings import parse_address
 from bridge.config.configuration import Config, load
 from bridge.demo.members.process import parse_member_options
@@ -27,7 +28,10 @@ def _config(tmp_path: Path) -> Config:
     """What the bridge reads there."""
     path = tmp_path / "bridge.yaml"
     path.write_text(PROJECT["configs"]["bridge"]["content"], encoding="utf-8")
-    return load(path, {})
+    config = load(path, {})
+    for judge in place_judges(config):
+        judge()
+    return config
 
 
 @pytest.fixture(name="reader", scope="module")
