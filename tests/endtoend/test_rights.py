@@ -205,9 +205,10 @@ def beat_until(line: Line, group: str, topic: str, code: ErrorCode) -> None:
         time.sleep(KEEP_MS / 5_000)
 
 
-def test_right_that_is_lost_and_given_back_counts_while_its_client_runs(world: World) -> None:
+@pytest.mark.parametrize("road", ["embedded", "upstream"])
+def test_right_that_is_lost_and_given_back_counts_while_its_client_runs(world: World, road: str) -> None:
     """On one connection, without a pause: from the next look on, and at once."""
-    line, group = world.line(world.bridge, "fickle"), f"embedded-{uuid.uuid4().hex[:8]}"
+    line, group = world.line(world.bridge, "fickle"), f"{road}-{uuid.uuid4().hex[:8]}"
     right = acl(ResourceType.GROUP, group, "fickle", _READ, _ALLOW)
     for _ in range(2):
         beat_until(line, group, world.topic, ErrorCode.GROUP_AUTHORIZATION_FAILED)
