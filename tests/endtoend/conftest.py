@@ -11,7 +11,7 @@ import pytest
 from bridge.demo.kafka_properties import DEFAULT_VERSION
 from tests.support.bridge_process import BridgeProcess, bridge_process
 from tests.support.casts import Wardrobe
-from tests.support.kafka import OLD_VERSION, KafkaUnderTest
+from tests.support.kafka import KafkaUnderTest
 from tests.support.kafka_classes import provide_classes
 
 EMBEDDED = ("embedded-*",)
@@ -20,9 +20,10 @@ EMBEDDED = ("embedded-*",)
 
 @pytest.fixture(scope="session", autouse=True)
 def kafka_classes() -> None:
-    """Most of these tests start a broker of their own."""
-    for version in (DEFAULT_VERSION, OLD_VERSION):
-        provide_classes(version)
+    """Most of these tests start a broker of their own, of the version that has archives of its classes made here; the
+    fixture of the old one makes its own.
+    """
+    provide_classes(DEFAULT_VERSION)
 
 
 def _bridge(kafka: KafkaUnderTest, factory: pytest.TempPathFactory) -> AbstractContextManager[BridgeProcess]:

@@ -4,6 +4,7 @@ They take one core for a minute, and tests that wait for brokers and clients lea
 end of the run, which is red where one of them fails. Which they are says the tox environment `lint`.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -19,6 +20,19 @@ LIMIT_S = 1_200.0
 """A check that hangs; where two workers are busy, the type check takes minutes."""
 NICENESS = 10
 """Tests come first: what they wait for has deadlines."""
+BOUND = """
+import ctypes, os, signal, sys
+DIES_WITH_PARENT = 1
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != int(sys.argv[1]):
+        raise SystemExit("the run is over")
+os.nice(int(sys.argv[2]))
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+"""Becomes a check that the kernel ends with the run, however that ends: tox kills one that is interrupted within a
+second, and a type check that outlives it takes a core from the next.
+"""
 TESTS = "pytest"
 Command = Sequence[str]
 
@@ -47,9 +61,10 @@ def run_check(command: Command, directory: Path) -> Found | None:
     beside = Path(sys.executable).with_name(command[0])
     program = str(beside) if beside.exists() else command[0]
     name = " ".join(command)
+    bound = [sys.executable, "-c", BOUND, str(os.getpid()), str(NICENESS)]
     try:
         ran = subprocess.run(
-            ["nice", "-n", str(NICENESS), program, *command[1:]],
+            [*bound, program, *command[1:]],
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -7,8 +7,10 @@ or that runs something else, does without it and says nothing.
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -86,14 +88,7 @@ def _make(archive: Path, failed: Path) -> None:
     # The one that starts Spark's Java is a Java, too, and ends first: the last to end leaves its own file.
     options = f"{SHORT_LIVED} -XX:ArchiveClassesAtExit={fresh} {SILENT}"
     try:
-        subprocess.run(
-            [sys.executable, "-c", FEW_JOBS, str(work / "rows")],
-            env={**os.environ, OPTIONS: options},
-            cwd=ROOT,
-            capture_output=True,
-            timeout=MAKING_S,
-            check=True,
-        )
+        run_or_end([sys.executable, "-c", FEW_JOBS, str(work / "rows")], options, MAKING_S)
         fresh.replace(archive)
         for old in (*archive.parent.glob("spark-classes-*.jsa"), *archive.parent.glob("spark-classes-*.failed")):
             if old != archive:
@@ -104,3 +99,21 @@ def _make(archive: Path, failed: Path) -> None:
         print(f"Spark's Java starts without an archive of its classes: {problem}", file=sys.stderr)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def run_or_end(command: Sequence[str], java: str, limit_s: float) -> None:
+    """Run a program and what it starts to their ends; raise SubprocessError where it fails or that takes too long.
+
+    Spark's Java outlives the Python that is killed, and then writes its classes down for a minute for nobody.
+    """
+    environment = {**os.environ, OPTIONS: java}
+    with subprocess.Popen(
+        command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as started:
+        try:
+            words, _ = started.communicate(timeout=limit_s)
+        except BaseException:
+            os.killpg(started.pid, signal.SIGKILL)
+            raise
+    if started.returncode != 0:
+        raise subprocess.CalledProcessError(started.returncode, command, words)

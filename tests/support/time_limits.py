@@ -26,7 +26,9 @@ from bridge.demo.kafka_broker import READY_TIMEOUT_S
 from bridge.demo.kafka_jars import RESOLVE_TIMEOUT_S
 
 SETUP_S = RESOLVE_TIMEOUT_S + READY_TIMEOUT_S + 60.0
-"""The first fixture that asks for a broker fetches it, and says by itself when that takes too long."""
+"""How long one fixture may take: the first that asks for a broker fetches it, and says by itself when that takes too
+long. A test has the fixtures of two brokers, so what is bounded is each of them.
+"""
 TEARDOWN_S = 240.0
 GRACE_S = 60.0
 """How long a test may go on after pytest-timeout has raised in it, and a run after its own limit."""
@@ -38,6 +40,7 @@ STATUS = 3
 SAY_S = 1.0
 """How long before pytest-timeout raises is said where a test is: afterwards its tasks are gone."""
 TASKS_MAX = 200
+REASON_CHARS_MAX = 160
 _MAIN_THREAD = threading.main_thread().ident or 0
 Bounded = Generator[None, object, object]
 
@@ -66,6 +69,18 @@ class Watch(threading.Thread):
             if limit is not None:
                 self._limits[name] = limit
             self._changed.notify()
+
+    def extend(self, name: str, limit: Limit) -> None:
+        """Set the limit of this name anew where there is one."""
+        with self._changed:
+            if name in self._limits:
+                self._limits[name] = limit
+                self._changed.notify()
+
+    def limit_of(self, name: str) -> Limit | None:
+        """The limit of this name, None if there is none."""
+        with self._changed:
+            return self._limits.get(name)
 
     def clear(self) -> None:
         """Lift all limits."""
@@ -134,6 +149,10 @@ class TimeLimits:
         words = f"The run is over, but its process has not ended within {GRACE_S:.0f} s"
         self._watch.bound("exit", Limit(monotonic() + GRACE_S, words, self._end_process))
 
+    def limit_of(self, name: str) -> Limit | None:
+        """What now bounds what has this name, None if nothing."""
+        return self._watch.limit_of(name)
+
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Note what can be told to stop."""
         self._session = session
@@ -173,10 +192,23 @@ class TimeLimits:
         """The process of this test has ended, and the test with it."""
         self._running.pop(crashitem, None)
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Name what failed when it does: a run that its machine ends never comes to its summary."""
+        if report.failed and not self._is_worker:
+            self._write(f"\n{report.nodeid} failed ({report.when}): {_reason(report)}\n")
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Bounded:
         """Bound what fixtures do before the test."""
         return (yield from self._bounded(f"The setup of {item.nodeid}", SETUP_S))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+        """Give each of a setup's fixtures the time anew; one that a test asks for itself is within the test's."""
+        what = f"The setup of {request.node.nodeid or 'the run'} has not ended within {SETUP_S:.0f} s"
+        self._watch.extend(
+            "fixtures", Limit(monotonic() + SETUP_S, f"{what}, in {fixturedef.argname}", self._end_process)
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Bounded:
@@ -229,6 +261,13 @@ class TimeLimits:
 
     def _write(self, text: str) -> None:
         os.write(self._stderr, text.encode())
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """The first line of what was wrong, as far as it fits into one."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    words = str(crash.message if crash else report.longrepr).strip() or "no reason given"
+    return words.splitlines()[0][:REASON_CHARS_MAX]
 
 
 def _lines(task: trio.lowlevel.Task) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.checks import checks_of
@@ -14,15 +16,32 @@ GOOD = '["python", "-c", "print(1)"]'
 BAD = """["python", "-c", "print('it is', 'wrong'); raise SystemExit(4)"]"""
 
 
-def run(folder: Path, checks: str, *options: str, test: str = "def test_sound(): pass") -> tuple[int, str]:
-    """Exit status and words of a run."""
+COMMAND = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+
+
+def write(folder: Path, checks: str, test: str = "def test_sound(): pass") -> None:
+    """A project with this test and these checks."""
     lines = ["[tool.pytest.ini_options]", f'pythonpath = ["{ROOT}"]', "[tool.tox.env.lint]", f"commands = [{checks}]"]
     (folder / "pyproject.toml").write_text("\n".join(lines), encoding="utf-8")
     (folder / "conftest.py").write_text('pytest_plugins = ["tests.support.checks"]', encoding="utf-8")
     (folder / "test_it.py").write_text(test, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+
+
+def run(folder: Path, checks: str, *options: str, test: str = "def test_sound(): pass") -> tuple[int, str]:
+    """Exit status and words of a run."""
+    write(folder, checks, test)
+    command = [*COMMAND, *options]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return ran.returncode, ran.stdout + ran.stderr
+
+
+def pid_in(path: Path) -> int:
+    """The process id that a check leaves there when it has begun."""
+    give_up = time.monotonic() + PATIENCE_S
+    while not (path.exists() and (words := path.read_text(encoding="utf-8").strip())):
+        assert time.monotonic() < give_up, f"{path} was not written"
+        time.sleep(0.05)
+    return int(words)
 
 
 def test_check_that_fails_fails_the_run_and_says_why(tmp_path: Path) -> None:
@@ -69,3 +88,20 @@ def test_whole_runs_check_what_lint_does() -> None:
     """The list is written once."""
     programs = [command[0] for command in checks_of(ROOT / "pyproject.toml")]
     assert programs == ["ruff", "ruff", "mypy", "lint-imports", "codespell", "towncrier"]
+
+
+def test_check_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    """It would take a core from the next run for a minute."""
+    write(
+        tmp_path,
+        """["python", "-c", "import os, time; print(os.getpid(), file=open('begun', 'w')); time.sleep(1000)"]""",
+    )
+    with subprocess.Popen(
+        [*COMMAND, "--checks"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as ran:
+        try:
+            check = psutil.Process(pid_in(tmp_path / "begun"))
+        finally:
+            ran.kill()
+    # Killed, not asked: no code of ours can have ended it.
+    check.wait(PATIENCE_S)

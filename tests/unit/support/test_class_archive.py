@@ -2,11 +2,22 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+from uuid import uuid4
 
+import psutil
 import pytest
 
-from tests.support.class_archive import OPTIONS, SHARED_RUN, SHORT_LIVED, archive_path, java_options, provide_archive
+from tests.support.class_archive import (
+    OPTIONS,
+    SHARED_RUN,
+    SHORT_LIVED,
+    archive_path,
+    java_options,
+    provide_archive,
+    run_or_end,
+)
 
 RUN = "PYTEST_XDIST_TESTRUNUID"
 
@@ -25,11 +36,11 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Starts of Spark, by their options; each leaves its classes where it is told to."""
     told: list[str] = []
 
-    def start(_: object, *, env: dict[str, str], **__: object) -> None:
-        told.append(env[OPTIONS])
-        Path(env[OPTIONS].partition("ArchiveClassesAtExit=")[2].split()[0]).write_text("classes", encoding="utf-8")
+    def start(_command: object, java: str, _limit_s: float) -> None:
+        told.append(java)
+        Path(java.partition("ArchiveClassesAtExit=")[2].split()[0]).write_text("classes", encoding="utf-8")
 
-    monkeypatch.setattr("subprocess.run", start)
+    monkeypatch.setattr("tests.support.class_archive.run_or_end", start)
     return told
 
 
@@ -70,13 +81,13 @@ def test_archive_that_can_not_be_made_is_said_and_done_without(
 
     tries: list[str] = []
 
-    def fail(command: list[str], **_: object) -> None:
+    def fail(command: list[str], _java: str, limit_s: float) -> None:
         tries.append(os.environ[RUN])
-        raise subprocess.TimeoutExpired(command, 1)
+        raise subprocess.TimeoutExpired(command, limit_s)
 
     other = archive.parent / "spark-classes-3.0-1.jsa"
     other.write_text("of another Spark", encoding="utf-8")
-    monkeypatch.setattr("subprocess.run", fail)
+    monkeypatch.setattr("tests.support.class_archive.run_or_end", fail)
     for run in ("first", "first", "second"):
         monkeypatch.setenv(RUN, run)
         provide_archive()
@@ -96,3 +107,21 @@ def test_archive_is_made_by_the_run_after_one_that_failed(
     provide_archive()
     assert len(starts) == 1
     assert {path.name for path in archive.parent.iterdir()} == {archive.name, archive.with_suffix(".lock").name}
+
+
+def test_what_is_not_done_in_time_ends_with_all_that_it_started() -> None:
+    """A Java whose Python had been killed went on for a minute, on a machine that was too busy already."""
+    mark = uuid4().hex
+    starts_another = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)', '{mark}'])"
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_or_end([sys.executable, "-c", starts_another], SHORT_LIVED, 2.0)
+    left = [one for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or ())]
+    assert psutil.wait_procs(left, timeout=60)[1] == []
+
+
+def test_program_that_fails_is_told() -> None:
+    """Its status is its own."""
+    with pytest.raises(subprocess.CalledProcessError, match="status 4"):
+        run_or_end([sys.executable, "-c", "raise SystemExit(4)"], SHORT_LIVED, 300.0)

@@ -202,3 +202,59 @@ def test_told(pytestconfig) -> None:
 """
     ran = run(tmp_path, "-n", "2", "-o", "run_limit_s=1000", a=text)
     assert (ran.status, counts(ran.out)) == (0, {"passed": 2}), ran
+
+
+def test_failure_is_named_when_it_happens(tmp_path: Path) -> None:
+    """A run that its machine ends, or that is ended by its own limit, has no summary; once, whoever ran the test."""
+    text = """
+def test_wrong() -> None:
+    raise ValueError("three\\nlines\\nhere")
+
+
+@pytest.fixture
+def unsound():
+    raise LookupError("no broker")
+
+
+def test_unprepared(unsound) -> None:
+    pass
+"""
+    for workers in ((), ("-n", "2")):
+        ran = run(tmp_path, *workers, a=text)
+        named = [line for line in ran.err.splitlines() if "failed" in line]
+        assert sorted(named) == [
+            "test_a.py::test_unprepared failed (setup): LookupError: no broker",
+            "test_a.py::test_wrong failed (call): ValueError: three",
+        ], ran
+
+
+def test_each_fixture_has_its_time(tmp_path: Path) -> None:
+    """Two that fetch a Kafka each take twice as long as one on a slow line; a test's own are within the test's time."""
+    text = """
+from tests.support.time_limits import LIMITS
+
+
+def limit(config):
+    return config.stash[LIMITS].limit_of("fixtures")
+
+
+@pytest.fixture
+def first(pytestconfig):
+    return limit(pytestconfig)
+
+
+@pytest.fixture
+def second(first, pytestconfig):
+    return limit(pytestconfig)
+
+
+def test_two(first, second) -> None:
+    assert first.at_s < second.at_s
+    assert second.words.endswith("in second")
+
+
+def test_own(request, pytestconfig) -> None:
+    assert request.getfixturevalue("first") is limit(pytestconfig) is None
+"""
+    ran = run(tmp_path, a=text)
+    assert (ran.status, counts(ran.out)) == (0, {"passed": 3}), ran
