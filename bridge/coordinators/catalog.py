@@ -142,6 +142,9 @@ class TopicWatcher:
         self._log = RateLimitedLog(LOG)
         """Brokers may be away for hours, and are asked every few seconds."""
         self._looked_ms: int | None = None
+        """When the last look began that told something."""
+        self._began_ms: int | None = None
+        """When the last one began, whatever came of it: of a crowd whose time is over each had the broker asked anew."""
         self._running: _Look | None = None
 
     @property
@@ -169,9 +172,9 @@ class TopicWatcher:
     async def _look(self) -> None:
         running = self._running = _Look()
         try:
-            if self._looked_ms is not None:
-                await trio.sleep(max(0, self._looked_ms + LOOK_PAUSE_MS - self._clock.now_ms()) / 1000)
-            running.began_ms = self._clock.now_ms()
+            if self._began_ms is not None:
+                await trio.sleep(max(0, self._began_ms + LOOK_PAUSE_MS - self._clock.now_ms()) / 1000)
+            self._began_ms = running.began_ms = self._clock.now_ms()
             found = await self._broker.fetch_topics()
             self._looked_ms = running.began_ms
             change = self._catalog.update(found.topics, found.cluster_id)

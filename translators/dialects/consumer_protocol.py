@@ -20,6 +20,7 @@ NO_GENERATION = -1
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+_NULL_ARRAY = _INT32.pack(-1)
 _SMALLEST_STRING_BYTES = 2
 _SMALLEST_TOPIC_BYTES = 6
 
@@ -68,11 +69,11 @@ def decode_subscription(blob: bytes) -> Subscription:
     """
     reader = _Reader(blob)
     label = _version(reader)
-    topics = tuple(TopicName(reader.string("topics")) for _ in range(reader.count("topics", _SMALLEST_STRING_BYTES)))
-    user_data = _user_data(reader)
+    topics = tuple([TopicName(reader.string("topics")) for _ in range(reader.count("topics", _SMALLEST_STRING_BYTES))])
+    user_data = reader.user_data()
     version, owned, generation, rack_id = 0, None, NO_GENERATION, None
     if label >= 1 and reader.remaining:
-        owned = _nullable_partitions(reader)
+        owned = reader.nullable_partitions("owned partitions")
     if owned is not None:
         version = 1
         if label >= 2 and reader.remaining >= _INT32.size:
@@ -111,7 +112,7 @@ def decode_assignment(blob: bytes) -> Assignment:
     reader = _Reader(blob)
     version = _version(reader)
     partitions = reader.partitions("assigned partitions")
-    return Assignment(version=version, partitions=partitions, user_data=_user_data(reader))
+    return Assignment(version=version, partitions=partitions, user_data=reader.user_data())
 
 
 def version_of(blob: bytes) -> int:
@@ -156,17 +157,6 @@ def _version(reader: "_Reader") -> int:
     if version < 0:
         raise MalformedBlob(f"version at byte 0 is {version}, which no client writes: not a consumer protocol blob")
     return min(version, NEWEST_VERSION)
-
-
-def _user_data(reader: "_Reader") -> bytes | None:
-    return reader.nullable_bytes("user data") if reader.remaining else None
-
-
-def _nullable_partitions(reader: "_Reader") -> frozenset[TopicPartition] | None:
-    if reader.peek_int32() == -1:
-        reader.int32("owned partitions")
-        return None
-    return reader.partitions("owned partitions")
 
 
 class _Reader:
@@ -214,12 +204,6 @@ class _Reader:
     def _cut_short(self, size: int, field: str) -> MalformedBlob:
         return MalformedBlob(f"{field} at byte {self._position} needs {size} bytes, {self.remaining} are left")
 
-    def peek_int32(self) -> int | None:
-        if self.remaining < _INT32.size:
-            return None
-        value: int = _INT32.unpack_from(self._blob, self._position)[0]
-        return value
-
     def count(self, field: str, smallest_bytes: int) -> int:
         """An array's length, refused before anything is made when the elements can't fit."""
         count = self.int32(field)
@@ -254,6 +238,15 @@ class _Reader:
         if size < 0:
             raise MalformedBlob(f"{field} before byte {self._position} has length {size}")
         return self.take(size, field)
+
+    def user_data(self) -> bytes | None:
+        return None if self._position == self._size else self.nullable_bytes("user data")
+
+    def nullable_partitions(self, field: str) -> frozenset[TopicPartition] | None:
+        if self._blob.startswith(_NULL_ARRAY, self._position):
+            self._position += len(_NULL_ARRAY)
+            return None
+        return self.partitions(field)
 
     def partitions(self, field: str) -> frozenset[TopicPartition]:
         found: set[TopicPartition] = set()

@@ -147,10 +147,10 @@ class FactWriter:
         rebalance = group.rebalance
         if rebalance is not None:
             rebalance.touched_us = max(rebalance.touched_us, at_us)
-        # Who joins after a generation was handed out joins for the next one.
-        is_settled = len(group.settled) >= len(group.members)
-        if rebalance is not None and is_settled and (rebalance.is_joined or not group.joins):
-            self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
+            # Who joins after a generation was handed out joins for the next one.
+            is_settled = len(group.settled) >= len(group.members)
+            if is_settled and (rebalance.is_joined or not group.joins):
+                self.end_rebalance(group, Outcome.COMPLETED if group.members else Outcome.EMPTIED, at_us)
 
     def leave_frozen_behind(self, group: GroupTrack, is_frozen: Callable[[MemberTrack], bool], at_us: int) -> bool:
         """End the rebalance under way when it has long waited for nobody but frozen members; says whether it did.
@@ -362,7 +362,8 @@ class FactWriter:
 
     def fetch(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """A Fetch names these for the first time."""
-        for rebalance_id, share in member.dealt_by(partitions).items():
+        dealt = member.dealt_by(partitions) if member.dealt_later else {member.fetch_rebalance: partitions}
+        for rebalance_id, share in dealt.items():
             words = member_fields(group, member, rebalance_id)
             self.tell(group, PartitionsFetched(**words, partitions=member.write(share)), at_us)
         self.stop_fetching(group, member, partitions, at_us)
@@ -380,14 +381,18 @@ class FactWriter:
 
     def _forget_fetches(self, group: GroupTrack, member: MemberTrack, partitions: Partitions) -> None:
         key = (member.inputs.client_id, member.inputs.client_host)
-        awaited = self.awaiting.get(key, {})
+        awaited = self.awaiting.get(key)
+        if awaited is None:
+            return
+        owner = group.group_id, member.member_id
         for partition in partitions:
-            waiting = awaited.get(partition, {})
-            waiting.pop((group.group_id, member.member_id), None)
-            if not waiting:
-                awaited.pop(partition, None)
+            waiting = awaited.get(partition)
+            if waiting is not None:
+                waiting.pop(owner, None)
+                if not waiting:
+                    del awaited[partition]
         if not awaited:
-            self.awaiting.pop(key, None)
+            del self.awaiting[key]
 
     def swap(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> Partitions:
         """An answer says what a member has now: what is new is assigned, what is missing has to be given up.

@@ -244,7 +244,11 @@ class Follower:
     ) -> None:
         """A member spoke for itself; `named` is the message that may name it first."""
         if isinstance(request, SPOKEN):
-            self._silence.heard(ref.connection, group, getattr(named, "member_id", None) or request.member_id)
+            member_id = getattr(named, "member_id", None) or request.member_id
+            member = group.members.get(member_id)
+            # Nearly all come over the connection that spoke for their member last.
+            if member is not None and member.presence.connection != ref.connection:
+                self._silence.heard(ref.connection, group, member_id)
 
     def _beat(
         self, group: GroupTrack, request: Heartbeat, error: ErrorCode, client: ClientIdentity, at_us: int

@@ -155,8 +155,6 @@ class MemberTrack:
 
     def dealt_by(self, partitions: Partitions) -> Mapping[str, Partitions]:
         """Partitions that it has not fetched yet, by the rebalance that gave them to it."""
-        if not self.dealt_later:
-            return {self.fetch_rebalance: partitions}
         dealt: dict[str, set[TopicPartition]] = {}
         for partition in sorted(partitions):
             dealt.setdefault(self.dealt_later.get(partition, self.fetch_rebalance), set()).add(partition)
