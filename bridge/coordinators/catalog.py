@@ -144,7 +144,7 @@ class TopicWatcher:
         self._looked_ms: int | None = None
         """When the last look began that told something."""
         self._began_ms: int | None = None
-        """When the last one began, whatever came of it: of a crowd whose time is over each had the broker asked anew."""
+        """When the last one began, whatever came of it: a crowd whose time is over had the broker asked for each."""
         self._running: _Look | None = None
 
     @property

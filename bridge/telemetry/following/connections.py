@@ -29,7 +29,7 @@ class SilenceFollower:
         self._groups = groups
         self._spoken_for: dict[int, set[Key]] = {}
         self._full_at: dict[int, int] = {}
-        self._silent: set[Key] = set()
+        self._silent: dict[GroupId, set[MemberId]] = {}
 
     def heard(self, connection: int, group: GroupTrack, member_id: MemberId) -> None:
         """A request of a member came over this connection."""
@@ -41,7 +41,7 @@ class SilenceFollower:
         if member.connection is not None:
             self._spoken_for.get(member.connection, set()).discard(key)
         member.be_heard(connection)
-        self._silent.discard(key)
+        self._speak(key)
         spoken_for = self._spoken_for.setdefault(connection, set())
         spoken_for.add(key)
         if len(spoken_for) > self._full_at.get(connection, SPOKEN_FOR_MAX):
@@ -66,7 +66,7 @@ class SilenceFollower:
             is_heard = group.road is Road.PASSING
             since_us = self._writer.last_heard.silent_since(member, at_us, spoke_us) if is_heard else at_us
             if member.fall_silent(connection, since_us):
-                self._silent.add(key)
+                self._silent.setdefault(key[0], set()).add(key[1])
 
     def taken(self, group: GroupTrack, taker: MemberTrack, partitions: Partitions, at_us: int) -> None:
         """The coordinator gives these to a member: a silent one that still had some is none any more, an away one won't
@@ -78,10 +78,10 @@ class SilenceFollower:
             return
         for away in [one for one in group.away.values() if one.assigned & partitions]:
             self._writer.replace_away(group, away.member_id, at_us)
-        for key in [one for one in self._silent if one[0] == group.group_id and one[1] != taker.member_id]:
-            member = self._member(key)
-            if member is not None and member.assigned & partitions:
-                self._close(key, group, member, at_us)
+        for member_id in tuple(self._silent.get(group.group_id, ())):
+            member = group.members.get(member_id)
+            if member is not None and member_id != taker.member_id and member.assigned & partitions:
+                self._close((group.group_id, member_id), group, member, at_us)
         for holder_id in {group.last_holders.get(partition) for partition in partitions} - {None, taker.member_id}:
             holder = None if holder_id is None else group.members.get(holder_id)
             if holder is not None and self._is_frozen(holder, partitions, at_us):
@@ -95,11 +95,11 @@ class SilenceFollower:
     def expire(self, at_us: int) -> tuple[GroupTrack, ...]:
         """Members of road `pass` that were gone or away for a session are no more; gives their groups."""
         touched: dict[GroupId, GroupTrack] = {}
-        for key in tuple(self._silent):
+        for key in [(group_id, member_id) for group_id, silent in self._silent.items() for member_id in silent]:
             group, member = self._groups.get(key[0]), self._member(key)
             since_us = None if member is None else member.unheard_since_us
             if group is None or member is None or since_us is None:
-                self._silent.discard(key)
+                self._speak(key)
             elif group.road is not Road.EMBEDDED and at_us - since_us >= _session_us(member):
                 self._close(key, group, member, at_us)
                 touched[group.group_id] = group
@@ -110,9 +110,17 @@ class SilenceFollower:
         return tuple(touched.values())
 
     def _close(self, key: Key, group: GroupTrack, member: MemberTrack, at_us: int) -> None:
-        self._silent.discard(key)
+        self._speak(key)
         self._writer.leave(group, member, Departure.SESSION_EXPIRED, at_us)
         self._writer.look(group, at_us)
+
+    def _speak(self, key: Key) -> None:
+        """A member is silent no more: it is heard again, or is none any more."""
+        silent = self._silent.get(key[0])
+        if silent is not None:
+            silent.discard(key[1])
+            if not silent:
+                del self._silent[key[0]]
 
     def _member(self, key: Key) -> MemberTrack | None:
         group = self._groups.get(key[0])

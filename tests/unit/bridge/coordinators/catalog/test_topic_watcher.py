@@ -130,7 +130,7 @@ async def _looking_until_cancelled(
 
 
 async def test_crowd_whose_time_runs_out_does_not_storm_a_slow_broker(autojump_clock: MockClock) -> None:
-    """The first gives up, and the next looks; 200 that came within a fifth of a second had the broker asked 200 times."""
+    """The first gives up, and the next looks: 200 that came in a fifth of a second had the broker asked 200 times."""
     broker = FakeBroker(delay_s=60.0)
     watcher = TopicWatcher(broker, Catalog(), lambda _: None, TrioClock(), 1_000)
 

@@ -1,6 +1,7 @@
 """Members whose connection is gone, on both roads."""
 
 from collections import UserDict
+from functools import partial
 
 from bridge.telemetry.following.connections import CONSUMER_SESSION_MS, SPOKEN_FOR_MAX, SilenceFollower
 from bridge.telemetry.following.joins import Inputs
@@ -9,6 +10,7 @@ from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.facts import MemberLeft, PartitionsReleased
 from bridge.telemetry.schema.terms import Departure, Protocol, Road
 from tests.support.heard import Ears
+from tests.support.work_done import work_of
 from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
 
 A, B = MemberId("a"), MemberId("b")
@@ -21,7 +23,8 @@ class Watch:
     def __init__(self, road: Road = Road.PASSING, session_timeout_ms: int = -1) -> None:
         self.ears = Ears()
         self.group = GroupTrack(group_id=GroupId("g"), road=road)
-        self.silence = SilenceFollower(self.ears.follower.writer, {self.group.group_id: self.group})
+        self.groups = {self.group.group_id: self.group}
+        self.silence = SilenceFollower(self.ears.follower.writer, self.groups)
         for connection, member_id in enumerate((A, B), start=1):
             inputs = Inputs(session_timeout_ms=session_timeout_ms)
             member = MemberTrack(member_id=member_id, protocol=Protocol.CONSUMER, inputs=inputs)
@@ -126,3 +129,20 @@ def test_connection_of_many_living_members_is_not_gone_through_for_each() -> Non
         silence.heard(1, group, member_id)
     assert silence.spoken_for(1) == 1_000
     assert groups.looks < 3_000
+
+
+def test_silent_members_of_other_groups_cost_a_taker_nothing() -> None:
+    """A large group whose clients lost the bridge was gone through for every partition that any other group dealt."""
+    works: list[int] = []
+    for size in (1, 500):
+        watch = Watch()
+        other = GroupTrack(group_id=GroupId("other"), road=Road.PASSING)
+        watch.groups[other.group_id] = other
+        for number in range(size):
+            member_id = MemberId(f"other-{number}")
+            other.members[member_id] = MemberTrack(member_id=member_id, protocol=Protocol.CONSUMER)
+            watch.silence.heard(10 + number, other, member_id)
+            watch.silence.lost(10 + number, 100)
+        taker = watch.group.members[B]
+        works.append(work_of(partial(watch.silence.taken, watch.group, taker, SHARE, 700)).lines)
+    assert works[0] == works[1]
