@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 import psutil
+from pyspark.sql import SparkSession
 
 from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import open_store
@@ -110,6 +111,7 @@ def measure_table_history(directory: Path) -> list[Figure]:
         count = 0
         takes: list[tuple[float, float]] = []
         refreshes: list[tuple[float, float]] = []
+        counts = [_counts(spark)]
         for batch in range(BATCHES):
             sizes = [next(files)[1]]
             while sum(sizes) < BATCH_EVENTS:
@@ -117,10 +119,11 @@ def measure_table_history(directory: Path) -> list[Figure]:
             count = sum(sizes)
             takes.append(spent(_taker(stream, FolderSource(folder=str(inbox), batch_files=len(sizes)))))
             refreshes.append(spent(_refresher(stream, batch)))
+            counts.append(_counts(spark))
             for path in inbox.iterdir():
                 path.unlink()
         stream.close()
-        return _history_figures(count, takes, refreshes)
+        return [*_history_figures(count, takes, refreshes), *_count_figures(counts)]
     finally:
         spark.stop()
 
@@ -177,6 +180,30 @@ def _history_figures(
             baseline=Baseline(name=f"micro-batch {EARLY_BATCH}", value=before_s),
             note=f"{(late + 1) * count / 1e6:.3g} million events of history",
         ),
+    ]
+
+
+def _counts(spark: SparkSession) -> tuple[int, int]:
+    """How many jobs Spark has begun so far, and how many classes it has generated and compiled."""
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    compiled = gateway.jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs()), int(compiled.getCount())
+
+
+def _count_figures(counts: Sequence[tuple[int, int]]) -> list[Figure]:
+    """What a micro-batch takes whatever is in it: its intake and its refresh together."""
+    last, early = len(counts) - 2, EARLY_BATCH - 1
+    return [
+        Figure(
+            name=f"{what} for micro-batch {last + 1}",
+            value=counts[last + 1][place] - counts[last][place],
+            unit="",
+            baseline=Baseline(
+                name=f"for micro-batch {EARLY_BATCH}", value=counts[early + 1][place] - counts[early][place]
+            ),
+        )
+        for place, what in enumerate(("jobs of Spark", "classes that Spark compiled"))
     ]
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import EVENTS
-from bridge.analytics.tables.positions import RUN_BITS, SEQ, chunk_of_number, positioned, run_places
+from bridge.analytics.tables.positions import RUN_BITS, chunk_of_number
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 
@@ -86,20 +86,24 @@ class History:
         return tuple(sorted(self.began, key=lambda boot: (self.began[boot][1], boot)))
 
     def _note_groups(self, fresh: DataFrame) -> tuple[frozenset[str], frozenset[str]]:
-        order = self.order()
-        places = _places(order)
-        named = positioned(fresh.where(f.col("group_id").isNotNull()), run_places(self.store.spark, order))
-        ends = (f.min(SEQ).alias("least"), f.max(SEQ).alias("most"))
+        """The groups of which new events speak, and those of them that are late.
+
+        Put in order here: Spark would need the order of all runs for it, which is a job more.
+        """
+        seq = partial(_seq, _places(self.order()))
+        ends = (f.min("number").alias("least"), f.max("number").alias("most"))
+        told = fresh.where(f.col("group_id").isNotNull()).groupBy("group_id", "boot").agg(*ends).collect()
+        spans: dict[str, list[Place]] = {}
+        for group, boot, least, most in told:
+            spans.setdefault(group, []).extend(((boot, least), (boot, most)))
         late: set[str] = set()
-        groups: set[str] = set()
-        for group, least, most in named.groupBy("group_id").agg(*ends).collect():
-            end = _seq(places, self.ends.get(group, self.forgotten))
-            if least <= end:
+        for group, places in spans.items():
+            end, last = seq(self.ends.get(group, self.forgotten)), max(places, key=seq)
+            if seq(min(places, key=seq)) <= end:
                 late.add(group)
-            if most > end:
-                self.ends[group] = (order[(most >> RUN_BITS) - 1], most & LAST_NUMBER)
-            groups.add(group)
-        return frozenset(groups), frozenset(late)
+            if seq(last) > end:
+                self.ends[group] = last
+        return frozenset(spans), frozenset(late)
 
     def _forget(self, *, is_turned: bool) -> None:
         """Let the ends go that are longest ago, if they are too many.
