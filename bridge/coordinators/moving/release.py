@@ -36,7 +36,7 @@ from bridge.migration.moves.release import (
     resume,
     step,
 )
-from bridge.migration.moves.round_values import Failed, Played, Round, RoundPlayer
+from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.ports import Broker, BrokerUnreachable, Clock, Coordinators
 from translators.dialects.admin import DescribedGroup
@@ -242,6 +242,8 @@ class ReleaseMove(Generic[HeldT]):
         if isinstance(ended, Played):
             self._generation = ended.generation
             return None
+        if ended.failure is RoundFailure.OUT_OF_TIME:
+            return _waited_in_vain(self._group_id, within_ms)
         return _failed(self._group_id, ended)
 
     def _player(self, seat: ClassicSeat) -> RoundPlayer:
@@ -345,6 +347,19 @@ def _nobody(group_id: GroupId) -> Obstacle:
 
 def _unreachable(problem: BrokerUnreachable) -> Obstacle:
     return Obstacle("EB-MOVE-237", f"the broker can't be asked: {problem}", "see to it that brokers can be reached")
+
+
+def _waited_in_vain(group_id: GroupId, within_ms: int) -> Obstacle:
+    """Seen with a bridge that was killed between the id that its broker gave a seat and the JoinGroup with it: brokers
+    hold a round up for such an id as long as the session that was asked for (K1.20).
+    """
+    return Obstacle(
+        "EB-MOVE-239",
+        f"the round of {quote(group_id)} at its broker was not over within {within_ms / 1000:.0f} s: it waits for"
+        " somebody who does not join, such as a member id that was given to a bridge before it was killed",
+        "order the move again when a session timeout of the members has passed: the broker has given up such an id by"
+        " then; see with kafka-consumer-groups --describe --state whether others join the group",
+    )
 
 
 def _failed(group_id: GroupId, failed: Failed) -> Obstacle:

@@ -170,6 +170,23 @@ async def test_round_that_fails_gives_the_seats_up(autojump_clock: trio.testing.
         assert await kept(world) == "EB-MOVE-238"
 
 
+async def test_round_that_an_id_of_an_earlier_life_holds_up_can_be_played_behind_its_session(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A bridge was killed between the id that a seat got and the JoinGroup with it; the broker waits for that id."""
+    async with adopted_world() as world:
+        await adopt(world)
+        world.coordinators.broker.join_now(join_of(NO_MEMBER_ID))
+        held_up = world.releasing()
+        await held_up.make()
+        assert isinstance(held_up.state, Kept)
+        assert held_up.state.reason.code == "EB-MOVE-239"
+        world.coordinators.broker.pass_time(join_of(NO_MEMBER_ID).session_timeout_ms)
+        move = world.releasing()
+        await move.make()
+        assert isinstance(move.state, Released)
+
+
 async def reach(move: ReleaseMove[Held], state: type[Playing | Withdrawing]) -> None:
     """Wait until a move that is being made is there."""
     for _ in range(LOOKS_MAX):
