@@ -46,7 +46,7 @@ def shared_session() -> SparkSession:
 def remember_names() -> None:
     """Have py4j ask Java once what a name is, instead of for each function of each query.
 
-    Java looks for a class of each package's name ("org", "org.apache") in 200 jars, and finds none: a fifth of the CPU
+    Java looks for a class of each package's name ("org", "org.apache") in 200 jars, and finds none: a sixth of the CPU
     of all that is made here. What is called, and with what, is asked as before.
     """
     for kind in (JVMView, JavaPackage, JavaClass):
