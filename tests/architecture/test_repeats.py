@@ -17,6 +17,7 @@ UNBOUNDED = {
     "bridge/app/service_notices.py: announce": "a service manager that hangs hears READY=1 once it listens again",
     "bridge/app/plans.py: run": JOB,
     "bridge/app/reloading.py: run": JOB,
+    "bridge/coordinators/catalog.py: look": "each look that is waited for is bounded; the second begins late enough",
     "bridge/coordinators/catalog.py: watch": JOB,
     "bridge/coordinators/embedded/offset_watch.py: run": JOB,
     "bridge/coordinators/embedded/other_bridges.py: run": JOB,
@@ -45,6 +46,7 @@ UNBOUNDED = {
 
 AWAITED = {
     "bridge/app/reloading.py: run": JOB,
+    "bridge/coordinators/catalog.py: look": "the look that is waited for is bounded",
     "bridge/coordinators/embedded/join_checks.py: _ask_members": "`ask` bounds it",
     "bridge/coordinators/embedded/joins.py: _wait": "the owner's next turn answers, or the bridge ends",
     "bridge/coordinators/embedded/recommit.py: _reserve": "commits before it end, each by its own time limit",

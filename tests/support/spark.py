@@ -46,8 +46,8 @@ def shared_session() -> SparkSession:
 def remember_names() -> None:
     """Have py4j ask Java once what a name is, instead of for each function of each query.
 
-    Java looks for a class of each package's name ("org", "org.apache") in 200 jars, and finds none: a sixth of the CPU
-    of all that is made here. What is called, and with what, is asked as before.
+    Java looks for a class of each package's name ("org", "org.apache") in 200 jars, and finds none: a tenth or more of
+    the CPU of all that is made here. What is called, and with what, is asked as before.
     """
     for kind in (JVMView, JavaPackage, JavaClass):
         kind.__getattr__ = _remembering(kind.__getattr__)
