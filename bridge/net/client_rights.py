@@ -64,21 +64,6 @@ NOTHING_HEARD = Finding(reads=None)
 Take = Callable[[Finding], None]
 
 
-class _Asking(NamedTuple):
-    """A question that a broker was asked, and how long requests wait for its answer: a frozen broker gives none, and
-    its connection stays.
-    """
-
-    heard: trio.Event
-    until_ms: int
-
-    async def is_answered(self) -> bool:
-        """Wait for the answer as long as one may; it may still come later, and counts from then on."""
-        with trio.move_on_after(max(0, self.until_ms - now_ms()) / 1000):
-            await self.heard.wait()
-        return self.heard.is_set()
-
-
 OWN_WORD_MS, OWN_WORD_AFTER = 300_000, 5
 """So long a connection that shares answers with others goes without an answer of its own, at most so many times the
 time after which a right is asked for again: half of Kafka's `connections.max.idle.ms`. Heartbeats don't reach its
@@ -115,7 +100,7 @@ class ClientRights:
         self._questions = questions
         self._kept: set[GroupId] | None = None
         """Groups of which something may be kept under this connection's number."""
-        self._asking: dict[GroupId, _Asking] | None = None
+        self._asking: dict[GroupId, _Inquiry] | None = None
         """Of which groups the broker is being asked just now, and what tells that it has answered. Nobody waits for the
         question of another connection: its client may read no answers, or its broker give none.
         """
@@ -267,67 +252,54 @@ class ClientRights:
         # Who logs in on top of the bridge is somebody whom a new connection to the broker would not know.
         return identity_by(self._shared.identity_key, proof) if login is None else None
 
-    # -------- questions, each asked when the one before is answered
+    # -------- questions
 
-    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Asking":
+    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Inquiry":
         """Ask what a holder may, and keep it, unless all was forgotten meanwhile."""
-        asked_ms, limits = now_ms(), self._session.limits
-        asking = _Asking(trio.Event(), asked_ms + limits.upstream_wait_max_ms)
+        inquiry = _Inquiry(self, holder, names, take, now_ms() + self._session.limits.upstream_wait_max_ms)
         self._asking = self._asking or {}
-        self._asking[holder.group_id] = asking
-
-        def end(found: Finding) -> None:
-            if self._asking is not None and self._asking.get(holder.group_id) is asking:
-                del self._asking[holder.group_id]
-                is_old = found.reads and now_ms() - asked_ms >= limits.grant_ms
-                # Who reads no answers holds up its broker's: nobody knows when that was said. And it was said of
-                # somebody else where the bridge has logged in anew for this client meanwhile.
-                if not is_old and self._principal() == holder.principal:
-                    self._keep(holder, names, found)
-            take(found)
-            asking.heard.set()
-
-        def go_on(reads: bool | None) -> None:
-            if reads and names:
-                self._ask_topics(names, end)
-            else:
-                end(Finding(reads))
-
+        self._asking[holder.group_id] = inquiry
         version = min(self._questions.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
-        ask_read = partial(self._ask_read, holder.group_id, go_on)
         if version < OPERATIONS_SINCE:
-            ask_read()
-            return asking
+            self.ask_read(holder.group_id, inquiry.take_reads)
+        else:
+            self._questions.ask(None, operations_question(holder.group_id), inquiry.take_operations, version)
+        return inquiry
 
-        def take_operations(reply: Reply | None) -> None:
-            reads = read_by_operations(reply)
-            if reads is None and reply is not None:
-                ask_read()
-            else:
-                go_on(reads)
+    def heard(self, inquiry: "_Inquiry", found: Finding, *, is_kept: bool) -> None:
+        """An inquiry has come to its end; `is_kept`: what it found is known already."""
+        holder = inquiry.holder
+        if self._asking is None or self._asking.get(holder.group_id) is not inquiry:
+            return
+        del self._asking[holder.group_id]
+        is_old = found.reads and now_ms() - inquiry.asked_ms >= self._session.limits.grant_ms
+        # Who reads no answers holds up its broker's: nobody knows when that was said. And it was said of
+        # somebody else where the bridge has logged in anew for this client meanwhile.
+        if not is_kept and not is_old and self._principal() == holder.principal:
+            self._keep(holder, inquiry.names, found)
 
-        self._questions.ask(None, operations_question(holder.group_id), take_operations, version)
-        return asking
+    def is_known(self, inquiry: "_Inquiry") -> bool:
+        """Whether another connection of the holder has heard since this inquiry began that all its topics are seen."""
+        grant = self._shared.grants.find(inquiry.holder, now_ms())
+        return grant is not None and grant.given_ms >= inquiry.asked_ms and inquiry.names <= grant.topics
 
-    def _ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
+    def ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
+        """Ask by a Heartbeat of nobody whether the group may be read."""
         if self._questions.highest_version(ApiKey.HEARTBEAT) is None:
-            go_on(self._where_nobody_judges())
+            go_on(self.where_nobody_judges())
             return
         self._questions.ask(None, read_question(group_id), lambda reply: go_on(read_by_heartbeat(reply)), None)
 
-    def _ask_topics(self, names: frozenset[TopicName], end: Take) -> None:
+    def ask_topics(self, names: frozenset[TopicName], take: Callable[[int, bytes | None], None]) -> bool:
+        """Ask which topics are seen, in a version that `take` hears with the answer; False: the broker has none."""
         version = min(self._questions.highest_version(ApiKey.METADATA) or 0, NAMED_UNTIL)
         if version < NAMED_SINCE:
-            end(Finding(self._where_nobody_judges()))
-            return
+            return False
         frame = named_topics_request(version, OWN_CORRELATION_ID, self._session.identity.client_id, sorted(names))
+        self._broker.ask(Expected(OWN_CORRELATION_ID, None, partial(take, version)), frame)
+        return True
 
-        def take(answer: bytes | None) -> None:
-            end(_read_topics(version, answer))
-
-        self._broker.ask(Expected(OWN_CORRELATION_ID, None, take), frame)
-
-    def _where_nobody_judges(self) -> bool | None:
+    def where_nobody_judges(self) -> bool | None:
         """Whether a right is there that the broker has no API to ask for: where nobody logs in, as there are no
         groups. Of a broker whose versions are not known, or too old to count, that can't be said.
         """
@@ -345,6 +317,60 @@ class ClientRights:
             grants.give(holder, names - found.unseen, now_ms())
         elif found.reads is not None:
             grants.take(holder)
+
+
+class _Inquiry:
+    """What a broker is asked of one holder, each question when the one before is answered, and how long requests wait
+    for the answer: a frozen broker gives none, and its connection stays.
+    """
+
+    __slots__ = ("_heard", "_rights", "_take", "asked_ms", "holder", "names", "until_ms")
+
+    def __init__(
+        self, rights: ClientRights, holder: Holder, names: frozenset[TopicName], take: Take, until_ms: int
+    ) -> None:
+        self.holder = holder
+        self.names = names
+        self.asked_ms = now_ms()
+        self.until_ms = until_ms
+        self._rights = rights
+        self._take = take
+        self._heard = trio.Event()
+
+    async def is_answered(self) -> bool:
+        """Wait for the answer as long as one may; it may still come later, and counts from then on."""
+        with trio.move_on_after(max(0, self.until_ms - now_ms()) / 1000):
+            await self._heard.wait()
+        return self._heard.is_set()
+
+    def take_operations(self, reply: Reply | None) -> None:
+        """What of the group is allowed."""
+        reads = read_by_operations(reply)
+        if reads is None and reply is not None:
+            self._rights.ask_read(self.holder.group_id, self.take_reads)
+        else:
+            self.take_reads(reads)
+
+    def take_reads(self, reads: bool | None) -> None:
+        """Whether the group may be read; then its topics are asked for."""
+        if not reads or not self.names:
+            self._end(Finding(reads))
+        elif not self._rights.ask_topics(self.names, self._take_topics):
+            self._end(Finding(self._rights.where_nobody_judges()))
+
+    def _take_topics(self, version: int, answer: bytes | None) -> None:
+        """1,000 newcomers of a group ask side by side, and each answer names thousands of partitions: what brokers said
+        to another connection of the same holder since this one asked is as good, and is not read again.
+        """
+        if answer is not None and self._rights.is_known(self):
+            self._end(Finding(reads=True), is_kept=True)
+        else:
+            self._end(_read_topics(version, answer))
+
+    def _end(self, found: Finding, *, is_kept: bool = False) -> None:
+        self._rights.heard(self, found, is_kept=is_kept)
+        self._take(found)
+        self._heard.set()
 
 
 def _read_topics(version: int, answer: bytes | None) -> Finding:

@@ -29,20 +29,19 @@ class Grant:
     What may not be is not kept: it is asked each time, so that a right that is given counts at once.
     """
 
-    __slots__ = ("due_ms", "is_fresh", "topics", "void_ms")
+    __slots__ = ("due_ms", "given_ms", "is_fresh", "topics", "void_ms")
 
     def __init__(self, topics: frozenset[TopicName], now_ms: int, keep_ms: int) -> None:
         self.topics = topics
         """Those that were found to be seen by who has it."""
         self.is_fresh = True
         """Whether nothing is to be asked; a grant that was lost is not fresh, and never will be again."""
-        self.due_ms = 0
-        self.void_ms = 0
+        self.given_ms = self.due_ms = self.void_ms = 0
         self.extend(now_ms, keep_ms)
 
     def extend(self, now_ms: int, keep_ms: int) -> None:
         """It was asked for again."""
-        self.due_ms, self.void_ms = now_ms + keep_ms, now_ms + VOID_AFTER * keep_ms
+        self.given_ms, self.due_ms, self.void_ms = now_ms, now_ms + keep_ms, now_ms + VOID_AFTER * keep_ms
         self.is_fresh = True
 
 

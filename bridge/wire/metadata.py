@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from struct import Struct
 
 from bridge.wire.apis import ApiKey, is_flexible
 from bridge.wire.cursor import Cursor
@@ -34,6 +35,7 @@ HIGHEST_VERSION = 12
 NAMED_SINCE, NAMED_UNTIL = FIRST_VERSION_WITH_AUTO_CREATION, 8
 """The versions in which topics are asked for by name, and none is made by that; all are written in the plain form."""
 
+_LENGTH = Struct(">i")
 _REPLICA_BYTES = 4
 _PARTITION_START_BYTES = 2 + 4 + 4
 _LEADER_EPOCH_BYTES = 4
@@ -158,13 +160,29 @@ def _pass_partitions(cursor: Cursor, count: int) -> None:
     if cursor.version >= FIRST_VERSION_WITH_LEADER_EPOCH:
         start_bytes += _LEADER_EPOCH_BYTES
     replica_lists = 3 if cursor.version >= FIRST_VERSION_WITH_OFFLINE_REPLICAS else 2
-    if cursor.flexible:
-        count -= _pass_short_partitions(cursor, count, start_bytes, replica_lists)
+    pass_usual = _pass_short_partitions if cursor.flexible else _pass_plain_partitions
+    count -= pass_usual(cursor, count, start_bytes, replica_lists)
     for _ in range(count):
         cursor.skip(start_bytes, "partitions")
         for _ in range(replica_lists):
             cursor.skip_array(_REPLICA_BYTES, "replica_nodes")
         cursor.skip_tags()
+
+
+def _pass_plain_partitions(cursor: Cursor, count: int, start_bytes: int, replica_lists: int) -> int:
+    """The same as below in the plain form, whose lists have a length of four bytes."""
+    data, last = cursor.data, cursor.end - _LENGTH.size
+    for passed in range(count):
+        at = cursor.offset + start_bytes
+        for _ in range(replica_lists):
+            size = _LENGTH.unpack_from(data, at)[0] if at <= last else _UNUSUAL
+            if not 0 <= size < _UNUSUAL:
+                return passed
+            at += _LENGTH.size + _REPLICA_BYTES * size
+        if at > cursor.end:
+            return passed
+        cursor.offset = at
+    return count
 
 
 def _pass_short_partitions(cursor: Cursor, count: int, start_bytes: int, replica_lists: int) -> int:
