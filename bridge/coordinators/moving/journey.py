@@ -17,7 +17,7 @@ from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
-from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD
+from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, in_a_sentence
 from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.unfinished import UnfinishedMove, end_machines
@@ -81,6 +81,7 @@ class Journey:
         self._due_ms = 0
         """Whoever was not heard by then is moved no more, and a session later taken for gone."""
         self._is_late = False
+        self._looking = trio.CancelScope()
         self._is_stopped = False
         self._is_over = False
         self._wait = Single(MOVE)
@@ -96,7 +97,9 @@ class Journey:
     def stop(self) -> None:
         """Move nobody any more of whom nothing was asked yet."""
         self._is_stopped = True
-        if self._move is not None:
+        if self._move is None:
+            self._looking.cancel()
+        else:
             self._move.stop(BY_OPERATOR)
 
     def go_on(self, unfinished: UnfinishedMove) -> None:
@@ -153,8 +156,9 @@ class Journey:
         else:
             self._begun = written
 
-    async def _write(self) -> bool:
-        return await self._parts.places.begin_move(self._order, self._way.written_origin, self._begun.values())
+    async def _write(self, way: Itinerary | None = None) -> bool:
+        origin = (way or self._way).written_origin
+        return await self._parts.places.begin_move(self._order, origin, self._begun.values())
 
     # ------------------------------------------------------------------ making a leg
 
@@ -178,9 +182,11 @@ class Journey:
             self._forget()
 
     async def _make(self) -> None:
-        found = await self._parts.candidates.find(self._order, self.progress.now.origin, self.progress.warn)
+        found: Members | tuple[Obstacle, ...] = ()
+        with self._looking:
+            found = await self._parts.candidates.find(self._order, self.progress.now.origin, self.progress.warn)
         is_written = await self._prepare(found)
-        if isinstance(found, tuple):
+        if isinstance(found, tuple) and not self._is_stopped:
             self.progress.refuse(found, "it was not begun; nothing was changed")
             self._forget()
             # The end of the move before it may not have been written while this order was there.
@@ -192,7 +198,7 @@ class Journey:
                 self.progress.end(MoveStage.STOPPED, "stopped before it was begun; nothing was changed")
             else:
                 self.progress.refuse((unwritten(self._order.group_id),), "it was not begun; nothing was changed")
-        else:
+        elif not isinstance(found, tuple):
             self._begin_leg(found)
 
     def _begin_leg(self, members: Members) -> None:
@@ -224,7 +230,8 @@ class Journey:
         here = {one: it for one, it in found.items() if not it.is_elsewhere}
         # Who is at rest is asked to come back as soon as this is written.
         is_way_back = way.leg is Leg.GIVE_BACK or (way.leg is Leg.RESEAT and self._order.destination is Road.PASS)
-        self._begun = self._parts.candidates.at_rest(self._order.group_id, here) if is_way_back else here
+        # Who stays, too: behind a restart it is to stay still.
+        self._begun = self._parts.candidates.at_rest(self._order.group_id, here) if is_way_back else dict(found)
         return await self._around.upstream.written() and await self._write()
 
     def _take_over(self, members: Members, *, is_resumed: bool = False) -> None:
@@ -308,6 +315,9 @@ class Journey:
         asked = {*move.state.members, *self._begun}
         here = {one for one in asked if self._around.upstream.translates(self._order.group_id, one)}
         is_refused = move.state.refusal is not None and not here
+        if is_refused and self._way.behind(Outcome.KEPT) is End.HALF_WAY:
+            self._end_half_way("" if move.state.refusal is None else in_a_sentence(move.state.refusal))
+            return
         self._conclude(move.state.refusal, len(here))
         stays = frozenset(one.member_id for one in self.progress.now.members if one.stage is MemberStage.STAYS)
         self._settle(stays | move.beside, self._way.stands if is_refused else Road.UPSTREAM)
@@ -315,7 +325,7 @@ class Journey:
     def _end_give_back(self) -> None:
         move = self._move
         assert isinstance(move, GiveBackMove), move
-        if len(self._way.legs) > 1 and move.state.stopped is None:
+        if isinstance(self._way.behind(Outcome.MADE), Itinerary) and move.state.stopped is None:
             given_back = self._parts.candidates.if_all(self._order.group_id, move.given_back())
             if given_back is not None:
                 self._reseat_behind(move, given_back)
@@ -361,23 +371,25 @@ class Journey:
 
     async def _go_onward(self, first: WholeMove) -> None:
         """The next leg: the group is its broker's now, and nobody has heard of it."""
-        self._way = self._way.onward()
+        # Should this fail it is tried again, from the leg that was made.
+        onward = self._way.onward()
         self._begun, found = {}, await self._find_onward(first)
         is_over = self._is_stopped or isinstance(found, tuple) or not found
         if not isinstance(found, tuple):
             self._begun = dict(found)
-        if is_over or isinstance(found, tuple) or not await self._write():
+        if is_over or isinstance(found, tuple) or not await self._write(onward):
             self.progress.warn(found if isinstance(found, tuple) else ())
             self._end_half_way()
             return
         waiting = first.take_joins()
+        self._way = onward
         self._begin_leg(found)
         for held in waiting:
             self._parts.moving.submit(held.ref, held.client, held.via, held.request)
 
-    def _end_half_way(self) -> None:
-        words = "the members are on pass, and could not be moved on to"
-        self.progress.end(MoveStage.STOPPED, f"{words} {self._order.destination}")
+    def _end_half_way(self, why: str = "") -> None:
+        words = f"the members are on pass, and could not be moved on to {self._order.destination}"
+        self.progress.end(MoveStage.STOPPED, f"{words}: {why}" if why else words)
         self._settle(frozenset(), Road.PASS)
 
     async def _find_onward(self, first: WholeMove) -> Members | tuple[Obstacle, ...]:

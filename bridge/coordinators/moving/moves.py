@@ -105,7 +105,7 @@ class LiveMoves:
         self._life = Life(
             nursery=nursery,
             supervised=self._supervised,
-            reconverts=self.reconverts,
+            reconverts=self._ask_whether_brokers_reconvert,
             forget=self._forget,
             write_end=partial(self._start_writing_end, nursery),
         )
@@ -113,6 +113,10 @@ class LiveMoves:
             self._go_on(one, self._life)
         self._unfinished = ()
         start_job(nursery, self._supervised, MOVES, self._look_after)
+
+    async def _ask_whether_brokers_reconvert(self) -> bool | None:
+        """As whoever can ask them by now says: that is set behind the start."""
+        return await self.reconverts()
 
     async def _look_after(self) -> None:
         while True:

@@ -80,15 +80,18 @@ Tell = Callable[[tuple[Obstacle, ...]], None]
 class Overheard:
     """What of one group went to its broker since somebody began to listen: commits, and who spoke by which way."""
 
-    def __init__(self) -> None:
+    def __init__(self, members: Collection[MemberId], partitions: Collection[TopicPartition]) -> None:
         self.vias: dict[MemberId, Via] = {}
+        # Of others nothing is kept: what passes was judged by no broker yet.
+        self._members = members
+        self._partitions = partitions
         self._offsets: dict[TopicPartition, set[int]] = {}
         self._transactional: set[TopicPartition] = set()
         self._is_unsure = False
 
     def hear(self, via: Via, request: Heartbeat | OffsetCommit | TxnOffsetCommit, catalog: Catalog) -> None:
         """A heartbeat or a commit goes to the broker; a transaction's offsets come by their producer's connection."""
-        if not isinstance(request, TxnOffsetCommit):
+        if not isinstance(request, TxnOffsetCommit) and request.member_id in self._members:
             self.vias[request.member_id] = via
         if not isinstance(request, Heartbeat):
             self._hear_commit(request, catalog)
@@ -99,6 +102,8 @@ class Overheard:
             self._is_unsure = self._is_unsure or not name
             for item in topic.partitions:
                 partition = TopicPartition(name, item.partition)
+                if partition not in self._partitions:
+                    continue
                 if isinstance(commit, TxnOffsetCommit):
                     # It counts once its transaction is over, which may be long after, or never.
                     self._transactional.add(partition)
@@ -127,9 +132,16 @@ class GroupEars:
                 overheard.hear(via, request, self._catalog)
 
     @contextmanager
-    def listen(self, group_id: GroupId) -> Iterator[Overheard]:
-        """Hear a group until the end of the block."""
-        overheard = Overheard()
+    def listen(
+        self,
+        group_id: GroupId,
+        members: Collection[MemberId] = frozenset(),
+        partitions: Collection[TopicPartition] = frozenset(),
+    ) -> Iterator[Overheard]:
+        """Hear a group until the end of the block: by which ways these members come, and commits for these
+        partitions.
+        """
+        overheard = Overheard(members, partitions)
         self._listening.setdefault(group_id, []).append(overheard)
         try:
             yield overheard
@@ -151,7 +163,7 @@ async def has_foreign_commits(
     One such change is no proof, as its commit may have been sent before anybody listened; another one behind a whole
     look is, of the same partition or of another.
     """
-    with ears.listen(group_id) as heard:
+    with ears.listen(group_id, partitions=partitions) as heard:
         try:
             before = _offsets(await broker.fetch_offsets(group_id))
             for number in range(LOOKS_MAX):
@@ -260,7 +272,12 @@ class Look:
             return NOTHING_SEEN
         vias = await self._hear(order.group_id, members, tell)
         silent = self._passing(order.group_id, members) - vias.keys()
-        unheard = frozenset(one for one in silent if self.via_of(order.group_id, one) is None)
+        # A mapped member has its seat by this bridge, however long it is silent.
+        unheard = frozenset(
+            one
+            for one in silent
+            if self.via_of(order.group_id, one) is None and self.road_of(order.group_id, one) is not Road.MAPPED
+        )
         moved = {one: it for one, it in members.items() if one not in unheard and order.concerns(one)}
         hidden: dict[MemberId, tuple[TopicName, ...]] = {}
         unasked: set[MemberId] = set()
@@ -294,7 +311,7 @@ class Look:
         for before one is taken for somebody who comes by another way.
         """
         passing = self._passing(group_id, members)
-        with self.ears.listen(group_id) as overheard:
+        with self.ears.listen(group_id, members) as overheard:
             found = self._reachable(group_id, members, overheard)
             if passing <= found.keys():
                 return found
@@ -312,8 +329,10 @@ class Look:
     def _reachable(self, group_id: GroupId, members: Iterable[MemberId], overheard: Overheard) -> dict[MemberId, Via]:
         found: dict[MemberId, Via] = {}
         for member_id in members:
-            via = overheard.vias.get(member_id, self.via_of(group_id, member_id))
-            if via is not None and self.access(via).connection >= 0:
+            # What was overheard was judged by no broker: whoever is known to be the member goes before it.
+            vias = (self.via_of(group_id, member_id), overheard.vias.get(member_id))
+            via = next((one for one in vias if one is not None and self.access(one).connection >= 0), None)
+            if via is not None:
                 found[member_id] = via
         return found
 
@@ -321,8 +340,8 @@ class Look:
 def _waited_for(group_id: GroupId, silent: Collection[MemberId]) -> Obstacle:
     return Obstacle(
         "EB-MOVE-209",
-        f"of {quote(group_id)} not heard here since the bridge was started: {len(silent)} of its members,"
-        f" {quote(min(silent))} among them; the next heartbeats are waited for, {HEAR_S:.0f} s at most",
+        f"of {quote(group_id)} no connection is known of {len(silent)} of its members, {quote(min(silent))} among them,"
+        f" as behind a restart of the bridge; the next heartbeats are waited for, {HEAR_S:.0f} s at most",
         "nothing; who is not heard by then comes by another way, or not any more",
     )
 

@@ -3,7 +3,7 @@
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import (
@@ -28,8 +28,8 @@ class ClassicMember:
 
     `generation` is the one that its client knows, `using` what it may be using under it. It has no `protocols` if
     nobody here heard it join, and its broker does not show them. `has_user_data` says that assignments of its group
-    carry user data at their broker, which then refuses every member a take-over. One that `is_elsewhere` was waited for
-    and not heard here. No journal keeps either.
+    carry user data at their broker, which then refuses every member a take-over; no journal keeps that. One that
+    `is_elsewhere` was waited for and not heard here.
     """
 
     member_id: MemberId
@@ -139,29 +139,34 @@ class WrittenMember(TypedDict):
     rebalance: int
     generation: int
     using: list[tuple[str, int]]
+    elsewhere: NotRequired[bool]
 
 
 def to_json(members: Iterable[ClassicMember]) -> list[WrittenMember]:
     """The members as JSON has them."""
-    return [
-        {
-            "member": member.member_id,
-            "instance": member.instance_id,
-            "client": [
-                member.client.client_id,
-                member.client.client_host,
-                member.client.software_name,
-                member.client.software_version,
-            ],
-            "protocols": [(one.name, b64encode(one.metadata).decode()) for one in member.protocols],
-            "protocol": member.protocol_name,
-            "session": member.session_timeout_ms,
-            "rebalance": member.rebalance_timeout_ms,
-            "generation": member.generation,
-            "using": sorted((str(one.topic), one.partition) for one in member.using),
-        }
-        for member in members
-    ]
+    return [_written(member) for member in members]
+
+
+def _written(member: ClassicMember) -> WrittenMember:
+    written: WrittenMember = {
+        "member": member.member_id,
+        "instance": member.instance_id,
+        "client": [
+            member.client.client_id,
+            member.client.client_host,
+            member.client.software_name,
+            member.client.software_version,
+        ],
+        "protocols": [(one.name, b64encode(one.metadata).decode()) for one in member.protocols],
+        "protocol": member.protocol_name,
+        "session": member.session_timeout_ms,
+        "rebalance": member.rebalance_timeout_ms,
+        "generation": member.generation,
+        "using": sorted((str(one.topic), one.partition) for one in member.using),
+    }
+    if member.is_elsewhere:
+        written["elsewhere"] = True
+    return written
 
 
 def from_json(written: Iterable[WrittenMember]) -> list[ClassicMember]:
@@ -182,6 +187,7 @@ def from_json(written: Iterable[WrittenMember]) -> list[ClassicMember]:
             rebalance_timeout_ms=one["rebalance"],
             generation=one["generation"],
             using=frozenset(TopicPartition(TopicName(topic), partition) for topic, partition in one["using"]),
+            is_elsewhere=one.get("elsewhere", False),
         )
         for one in written
     ]

@@ -161,7 +161,6 @@ class BridgeLife:
         self.stays = GroupPlaces(self.router, broker, self._lives, self.embedded.holds, clock.now_ms)
         parts = self._parts(ways, ids)
         self.live = LiveMoves(parts, self.embedded.supervised)
-        self.live.reconverts = _reconverts
         self.upstream.tell_of_the_gone(self.live.forgotten)
         self.upstream.speak_for_others(lambda: True)
 
@@ -204,6 +203,8 @@ class BridgeLife:
             await nursery.start(self.embedded.run)
             await nursery.start(self.upstream.run)
             self.live.start_in(nursery)
+            # As in a running bridge, where who can ask brokers comes behind the start.
+            self.live.reconverts = _reconverts
             task_status.started()
             await trio.sleep_forever()
 

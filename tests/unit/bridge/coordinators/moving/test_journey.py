@@ -1,6 +1,5 @@
 """Orders on their way, leg by leg, over restarts, and what becomes of groups and members afterwards."""
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -10,14 +9,20 @@ from trio.testing import MockClock
 
 from bridge import supervision
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.moving import journey
 from bridge.coordinators.moving.adopt import AdoptMove
-from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.moving.candidates import Candidates, Members
+from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.coordinators.moving.requests import Held
+from bridge.coordinators.moving.reseat import ReseatMove
 from bridge.coordinators.moving.sight import HEAR_S, Sight, Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.moving.takeover import TakeOverMove
+from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.migration.moves.itinerary import Itinerary, Leg
+from bridge.migration.moves.reseat import Reseated
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road, Rule
 from bridge.supervision import MOVE, Task, Work
@@ -31,7 +36,7 @@ from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, J
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, MemberRef, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 MEMBERS = {"a": ZERO, "b": ONE}
@@ -227,6 +232,7 @@ async def test_canary_that_was_interrupted_leaves_the_group_where_it_was(autojum
     async with moving_world(facts, journal) as world:
         await trio.sleep(0.5)
         world.beat("a")
+        world.beat("a")
         await trio.sleep(0.5)
         world.beat("a")
         world.answer("a", granted(GENERATION, 0))
@@ -306,10 +312,119 @@ async def test_member_that_comes_by_another_way_is_waited_for_by_no_move(autojum
         await trio.sleep(HEAR_S)
         stage = {one.member_id: (one.stage, one.detail[:11]) for one in world.progress().members}
         assert stage[MemberId("b")] == (STAYS, "EB-MOVE-210")
-        assert [one["member"] for one in json.loads(facts.kept[f"{FACTS}{GROUP}"])["move"]["members"]] == ["a"]
+        kept = facts.kept.copy()
         world.answer("a", granted(GENERATION, 0))
         assert world.progress().stage is MoveStage.DONE
         assert [world.road(one) for one in ("a", "b", "new")] == [Road.UPSTREAM, Road.PASS, Road.UPSTREAM]
+    facts.kept = kept
+    async with moving_world(facts) as world:
+        # Killed in the middle, it still knows who stays: to be told by the bridge that nobody knows it would end it.
+        world.beat("a")
+        await trio.sleep(0.5)
+        world.beat("a")
+        world.answer("a", granted(GENERATION, 0))
+        see_off_scout(world, "a")
+        assert world.progress().stage is MoveStage.DONE
+        assert [world.road(one) for one in ("a", "b")] == [Road.UPSTREAM, Road.PASS]
+
+
+async def test_order_that_is_stopped_while_it_is_looked_at_ends_at_once(autojump_clock: MockClock) -> None:
+    """Members that nobody heard are waited for, and so would the operator be."""
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.candidates.preflight.see = hears_all_but("b")
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(1)
+        world.live.stop(GROUP)
+        await trio.sleep(0.1)
+        assert (world.progress().stage, world.road(), world.facts.kept) == (MoveStage.STOPPED, Road.PASS, {})
+
+
+def make_at_once(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], Awaitable[bool | None]]]:
+    """Reseats that are made as soon as they are begun, and how each would ask brokers."""
+    asked_by, begin = list[Callable[[], Awaitable[bool | None]]](), WholeGroups.reseating
+
+    def reseating(
+        whole: WholeGroups,
+        progress: Progress,
+        group_id: GroupId,
+        members: Members,
+        reconverts: Callable[[], Awaitable[bool | None]],
+    ) -> ReseatMove[Held]:
+        asked_by.append(reconverts)
+        return begin(whole, progress, group_id, members, reconverts)
+
+    async def make(move: ReseatMove[Held]) -> None:
+        move.state = Reseated()
+
+    monkeypatch.setattr(WholeGroups, "reseating", reseating)
+    monkeypatch.setattr(ReseatMove, "make", make)
+    return asked_by
+
+
+async def test_next_leg_that_fails_is_tried_again_and_is_not_taken_for_made(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a reseat its members could not be looked for: the group was on upstream with nobody who was there."""
+    make_at_once(monkeypatch)
+    looks, look = list[MoveOrder](), Candidates.find_again
+
+    async def find_again(candidates: Candidates, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
+        looks.append(order)
+        if len(looks) == 2:
+            world.at_broker(MEMBERS)
+            raise ZeroDivisionError
+        return await look(candidates, order, origin)
+
+    monkeypatch.setattr(Candidates, "find_again", find_again)
+    async with moving_world() as world:
+        world.upstream.broker.described = described_with_user_data()
+        world.joined("a", "b")
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(0.2)
+        assert (len(looks), world.progress().stage, world.road()) == (2, MoveStage.MOVING, Road.MOVING)
+        await trio.sleep(1)
+        assert (len(looks), world.progress().stage) == (3, MoveStage.MOVING)
+        for member_id, partition in (("a", 0), ("b", 1)):
+            world.answer(member_id, granted(GENERATION, partition))
+        for member_id in MEMBERS:
+            world.answer(member_id, unchanged(GENERATION))
+        assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.UPSTREAM)
+
+
+async def test_brokers_are_asked_by_who_can_ask_them_behind_the_start(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A running bridge knows who that is once its moves have been started."""
+    asked_by = make_at_once(monkeypatch)
+
+    async def reconverts() -> bool:
+        return True
+
+    async with moving_world() as world:
+        world.live.reconverts = reconverts
+        world.upstream.broker.described = described_with_user_data()
+        world.joined("a", "b")
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(0.2)
+        (ask,) = asked_by
+        assert await ask()
+
+
+async def test_group_that_was_released_and_is_not_taken_over_is_told_to_be_on_its_way(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is its broker's, which a plan has to know: it was told to be where it was."""
+    released = Itinerary(Road.EMBEDDED, Road.UPSTREAM, (Leg.TAKE_OVER,), is_on_its_way=True)
+    monkeypatch.setattr(journey, "planned", lambda *_, **__: released)
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", refused(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+        told = world.progress()
+        assert (told.stage, world.road()) == (MoveStage.STOPPED, Road.PASS)
+        assert told.verdict.startswith("the members are on pass, and could not be moved on to upstream: GROUP_AUTH")
 
 
 async def test_order_for_strangers_alone_is_refused(autojump_clock: MockClock) -> None:

@@ -58,7 +58,7 @@ def test_roster_hears_who_joins_syncs_and_leaves() -> None:
     overhear(ApiKey.LEAVE_GROUP, leave_request("a"))
     assert roster.members_of(GROUP) == {}
     overhear(ApiKey.OFFSET_COMMIT, COMMIT)
-    with ears.listen(GROUP) as heard:
+    with ears.listen(GROUP, {MemberId("a"), MemberId("b")}, {ZERO}) as heard:
         assert not heard.explain(ZERO, 7)
         overhear(ApiKey.OFFSET_COMMIT, COMMIT)
         assert heard.explain(ZERO, 7)

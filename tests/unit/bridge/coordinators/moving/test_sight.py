@@ -171,7 +171,8 @@ async def test_commits_are_read_of_groups_that_are_looked_at(autojump_clock: Moc
     """Of no others, and not behind the look; of two looks each hears all."""
     ears = GroupEars(catalog())
     assert not ears.listens_to([GROUP])
-    with ears.listen(GROUP) as one, ears.listen(GROUP) as other:
+    both = {ZERO, ONE}
+    with ears.listen(GROUP, partitions=both) as one, ears.listen(GROUP, partitions=both) as other:
         assert ears.listens_to([GROUP])
         assert not ears.listens_to([GroupId("another")])
         ears.hear(VIA, commit(5))
@@ -373,3 +374,45 @@ def member(member_id: str) -> ClassicMember:
         generation=3,
         using=frozenset({ZERO}),
     )
+
+
+def test_whoever_is_no_member_is_overheard_by_nobody() -> None:
+    """No broker has judged yet what passes: of invented members, and of partitions that nobody asks about, nothing is
+    kept, however much of it comes.
+    """
+    catalog = Catalog()
+    ears, other = GroupEars(catalog), TopicPartition(TOPIC, 77)
+    with ears.listen(GROUP, {MemberId("a")}, {ZERO}) as overheard:
+        for number in range(100):
+            ears.hear(VIA, Heartbeat(GROUP, 3, MemberId(f"invented-{number}"), None))
+            ears.hear(VIA, replace(commit(number), member_id=MemberId(f"invented-{number}")))
+        ears.hear(VIA, Heartbeat(GROUP, 3, MemberId("a"), None))
+        assert overheard.vias == {MemberId("a"): VIA}
+        assert overheard.explain(ZERO, 99)
+        assert not overheard.explain(other, 99)
+
+
+async def test_connection_that_a_member_is_known_by_goes_before_one_that_was_overheard(
+    autojump_clock: MockClock,
+) -> None:
+    """A stranger that says a member's id would be asked in its place which topics it may see."""
+    own, stranger = VIA, via_of(RequestRef(0, 9, 0))
+    it = look_of(Offsets(), FakeVia(operations=None), {MemberId("a"): own}, {MemberId("a"): Road.PASS})
+    asked: list[Via] = []
+
+    def access(via: Via) -> FakeVia:
+        asked.append(via)
+        return FakeVia(operations=None)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(
+            replace(it, access=access).see,
+            MoveOrder(GROUP, Road.UPSTREAM),
+            Road.PASS,
+            {MemberId("a"): member("a")},
+            lambda _: None,
+        )
+        await trio.testing.wait_all_tasks_blocked()
+        it.ears.hear(stranger, Heartbeat(GROUP, 3, MemberId("a"), None))
+        await trio.sleep(1)
+    assert set(asked) == {own}
