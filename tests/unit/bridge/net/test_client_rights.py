@@ -265,6 +265,33 @@ async def test_nobody_waits_for_the_question_of_another_connection() -> None:
                 await trio.lowlevel.checkpoint()
 
 
+@pytest.mark.parametrize(("topics", "read"), [((SEEN,), 1), ((SEEN, UNSEEN), 2)])
+async def test_newcomers_that_ask_side_by_side_read_one_answer(
+    topics: tuple[TopicName, ...], read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer names all partitions of its topics: 1,000 newcomers read 4 million of them, for 8 s of CPU. Whoever
+    may not see all that it asks about is told by its own answer.
+    """
+    read_by, reader = list[int](), client_rights.read_topic_errors
+
+    def count(version: int, frame: bytes) -> dict[TopicName, int]:
+        read_by.append(version)
+        return reader(version, frame)
+
+    monkeypatch.setattr(client_rights, "read_topic_errors", count)
+    broker = JudgingBroker(operations=READ, unseen=(UNSEEN,), gate=trio.Event())
+    async with front_of(broker) as front:
+        clients = [await front.dial(), await front.dial()]
+        for number, client in enumerate(clients):
+            await client.send(join(number, *topics))
+        await settle()
+        assert broker.gate is not None
+        broker.gate.set()
+        await settle()
+        assert sorted(broker.questions) == [ApiKey.METADATA] * 2 + [ApiKey.DESCRIBE_GROUPS] * 2
+        assert (len(front.groups.submitted), len(read_by)) == (2, read)
+
+
 @pytest.mark.parametrize("is_beside", [False, True])
 async def test_join_that_waits_in_vain_goes_by_what_another_connection_was_told_meanwhile(
     monkeypatch: pytest.MonkeyPatch, *, is_beside: bool
