@@ -23,7 +23,7 @@ from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, is_
 from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
 
 BLOCK_BYTES = 8 * 2**20
-"""Read at once; what Arrow makes of it is twice that."""
+"""Read at once; what Arrow makes of it is twice that. No more than a line may be long."""
 FILE_ROWS = 250_000
 """Rows that wait for one file: some 200 MB."""
 LEFT_AT_ONCE = 16
@@ -183,8 +183,11 @@ def _blocks(pieces: Iterable[Piece], long_lines: list[LongLine]) -> Iterator[tup
                 _pass_line(file, piece.end_byte)
             while (left_bytes := piece.end_byte - file.tell()) > 0:
                 block = file.read(min(BLOCK_BYTES, left_bytes))
+                if not block:
+                    break  # The file became shorter: what is not there any more is no line.
                 begun_bytes = len(block) - block.rfind(b"\n") - 1
-                block += file.readline(LINE_BYTES_MAX + 1 - begun_bytes)
+                if begun_bytes:  # Behind a newline begins what may be the next piece's first line.
+                    block += file.readline(LINE_BYTES_MAX + 1 - begun_bytes)
                 whole = block.rfind(b"\n") + 1
                 if len(block) - whole > LINE_BYTES_MAX:
                     long_lines.append(_long_line(piece.file.source, block[whole:], file))

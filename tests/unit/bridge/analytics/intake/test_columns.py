@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bridge.analytics.intake import columns
 from bridge.analytics.intake.columns import Errand, LogFile, LongLine, Piece, make_columns, pieces_of
@@ -140,6 +143,40 @@ def test_line_that_is_too_long_is_told_and_costs_only_itself(
     assert sum(pyarrow.parquet.read_table(path).num_rows for _, path in out.days) == 2
     (left,) = out.left_over
     assert pyarrow.parquet.read_table(left)["value"].to_pylist() == [longs[0][1:]]
+
+
+@given(
+    lines=st.lists(st.text("ab", max_size=40), max_size=12),
+    is_ended=st.booleans(),
+    bounds=st.tuples(st.integers(1, 30), st.integers(1, 30)).map(sorted),
+    size_bytes=st.integers(1, 60),
+)
+def test_every_line_comes_once_wherever_a_file_is_cut(
+    lines: list[str], is_ended: bool, bounds: list[int], size_bytes: int
+) -> None:
+    """Also where a piece, or what is read at once, ends exactly behind a newline."""
+    text = "\n".join(lines) + "\n" * is_ended
+    said = [line.encode() for line in text.removesuffix("\n").split("\n")] if text else []
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
+        for bound, value in zip(("BLOCK_BYTES", "LINE_BYTES_MAX"), bounds, strict=True):
+            patched.setattr(columns, bound, value)
+        log = LogFile(str(Path(name) / "events-b1-000001.jsonl"), "b1")
+        Path(log.path).write_text(text)
+        out = make_columns(Errand(tuple(pieces_of([log], size_bytes)), str(Path(name) / "part"), 0))
+        left = [value for path in out.left_over for value in pyarrow.parquet.read_table(path)["value"].to_pylist()]
+    assert left == [line for line in said if len(line) <= bounds[1]]
+    assert [(one.length_bytes, one.digest) for one in out.long_lines] == [
+        (len(line), sha256(line).hexdigest()) for line in said if len(line) > bounds[1]
+    ]
+
+
+def test_file_that_became_shorter_ends_where_it_ends(tmp_path: Path) -> None:
+    """As one does whose rotation by another program copies it and empties it."""
+    log = tmp_path / "events-b1-000001.jsonl"
+    log.write_text(f"{GOOD}\n{GOOD}\n")
+    pieces = [Piece(LogFile(str(log), log.name), begin, begin + 10_000) for begin in (0, 10_000)]
+    ((_, path),) = make_columns(Errand(tuple(pieces), str(tmp_path / "part"), 0)).days
+    assert pyarrow.parquet.read_table(path).num_rows == 2
 
 
 def test_file_without_a_newline_is_not_held(tmp_path: Path) -> None:
