@@ -1,7 +1,8 @@
 """The job `run`: files of an event log to all tables, once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.batches import FIRST_BATCH, Intake
-from bridge.analytics.intake.closed_files import FILES
+from bridge.analytics.intake.closed_files import FILES, files_in
 from bridge.analytics.intake.column_files import Makers
 from bridge.analytics.intake.delivery import Delivery, log_files, named
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
@@ -139,24 +140,28 @@ def event_lines(spark: SparkSession, path: str) -> Delivery:
 
 
 def require_input(path: str) -> None:
-    """Raise AnalyticsError if a local path holds no event file."""
+    """Raise AnalyticsError if a local path holds no event file, or can't be looked at."""
     if "://" in path:
         return
     found = Path(path)
-    if found.is_file() or any(found.glob(FILES)):
-        return
-    if any(found.glob(PACKED_FILES)):
-        require_unpacked(path)
-    what = f"has no file {FILES}" if found.is_dir() else "does not exist"
+    with _told_unreadable(found):
+        if found.is_file() or files_in(found):
+            return
+        what = f"has no file {FILES}" if found.is_dir() else "does not exist"
+    require_unpacked(path)
     raise AnalyticsError(f"{NO_INPUT}: {path} {what}; {NO_INPUT_STEP}")
 
 
-def require_unpacked(path: str) -> None:
-    """Raise AnalyticsError if a local log has files that are compressed: they would be left out, or be no events."""
+def require_unpacked(path: str, taken: Collection[str] = ()) -> None:
+    """Raise AnalyticsError if a local log has files that are compressed, for they would be left out, or be no events,
+    or if it can't be read. Who packs a file behind `taken`, the names of those that count already, leaves nothing out.
+    """
     if "://" in path:
         return
     found = Path(path)
-    files = [found] if found.is_file() else sorted({*found.glob(FILES), *found.glob(PACKED_FILES)})
+    with _told_unreadable(found):
+        others = [file for file in files_in(found, PACKED_FILES) if file.stem not in taken]
+        files = [found] if found.is_file() else sorted({*files_in(found), *others})
     packed = [(file, how) for file in files if (how := _packed_by(file)) is not None]
     if packed:
         file, how = packed[0]
@@ -167,9 +172,25 @@ def require_unpacked(path: str) -> None:
 
 
 def _packed_by(file: Path) -> str | None:
-    with file.open("rb") as opened:
-        begin = opened.read(max(map(len, PACKED)))
+    """The program that packed a file, None for one that is not packed or gone by now."""
+    with _told_unreadable(file):
+        try:
+            with file.open("rb") as opened:
+                begin = opened.read(max(map(len, PACKED)))
+        except FileNotFoundError:
+            return None  # Bridges delete their oldest files, also between the look for them and this one.
     return next((how for magic, how in PACKED.items() if begin.startswith(magic)), None)
+
+
+@contextmanager
+def _told_unreadable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise AnalyticsError(
+            f"{NO_INPUT}: {path} can't be read ({problem.strerror or problem}); make it readable for this user, or "
+            "move it away if it is not to count"
+        ) from problem
 
 
 def require_output(path: str) -> None:

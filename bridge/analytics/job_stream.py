@@ -35,6 +35,7 @@ from bridge.analytics.job_run import (
     outcome,
     require_input,
     require_output,
+    require_unpacked,
     told,
 )
 from bridge.analytics.job_upkeep import UpkeepSchedule
@@ -211,7 +212,9 @@ def upkeep_of(wanted: StreamSpec) -> Upkeep:
 
 
 def require_source(wanted: StreamSpec) -> None:
-    """Raise AnalyticsError if no broker can be reached, or if there are no files, or not here; before Spark starts."""
+    """Raise AnalyticsError if no broker can be reached, or if there are no files, or not here, or some are compressed;
+    before Spark starts.
+    """
     if wanted.bootstrap is not None:
         require_reachable(wanted.bootstrap)
         return
@@ -227,6 +230,12 @@ def require_source(wanted: StreamSpec) -> None:
             "EB-ANALYTICS-008: a stream from files needs --events and --out on this machine; "
             "use `analytics run` for files elsewhere, or stream from the topic"
         )
+    require_unpacked(events, inbox_of(wanted).linked())
+
+
+def inbox_of(wanted: StreamSpec) -> Inbox:
+    """The folder of complete files of a stream from files, fed or not."""
+    return Inbox(Path(wanted.events or ""), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
 
 
 def require_own(store: Store) -> None:
@@ -250,7 +259,7 @@ def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
             goes_on_at_gaps=wanted.on_gap == NOTE,
         )
         return source, lambda: None
-    inbox = Inbox(Path(wanted.events or ""), Path(wanted.out).resolve() / INBOX, wanted.settled_s)
+    inbox = inbox_of(wanted)
     inbox.feed()
     return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files), inbox.feed
 

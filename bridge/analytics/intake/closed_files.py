@@ -35,24 +35,37 @@ class Inbox:
         probe = self.links / ".now"
         probe.touch()
         now_s = probe.stat().st_mtime
-        fresh = [path for path in closed(self._files(), now_s, self.settled_s) if not (self.links / path.name).exists()]
-        for path in fresh:
-            link(path, self.links / path.name)
-        return len(fresh)
+        complete = closed(files_in(self.events), now_s, self.settled_s)
+        fresh = [path for path in complete if not (self.links / path.name).exists()]
+        return sum(link(path, self.links / path.name) for path in fresh)
 
-    def _files(self) -> list[Path]:
-        return sorted(self.events.glob(FILES))
+    def linked(self) -> frozenset[str]:
+        """The names of the files that count already, whatever becomes of them in the folder of the log."""
+        return frozenset(path.name for path in files_in(self.links))
+
+
+def files_in(folder: Path, pattern: str = FILES) -> list[Path]:
+    """What of a log lies in a folder, in order; no folders, and nothing that its bridge has deleted meanwhile.
+
+    Raise OSError where nobody may look.
+    """
+    return sorted(path for path in folder.glob(pattern) if path.is_file())
 
 
 def closed(files: Iterable[Path], now_s: float, settled_s: int) -> list[Path]:
-    """The files that have a successor in their run, that end with the stop of the bridge, or that nobody touched."""
+    """The files that have a successor in their run, that end with the stop of the bridge, or that nobody touched; not
+    what is gone by now.
+    """
     known = {path: _place(path) for path in files}
     last = {boot: max(index for other, index in known.values() if other == boot) for boot, _ in known.values()}
-    return [
-        path
-        for path, (boot, index) in known.items()
-        if index < last[boot] or now_s - path.stat().st_mtime > settled_s or ends_with_stop(path)
-    ]
+    return [path for path, (boot, index) in known.items() if index < last[boot] or _is_at_rest(path, now_s, settled_s)]
+
+
+def _is_at_rest(path: Path, now_s: float, settled_s: int) -> bool:
+    try:
+        return now_s - path.stat().st_mtime > settled_s or ends_with_stop(path)
+    except FileNotFoundError:
+        return False  # Bridges delete their oldest files, also in this moment.
 
 
 def ends_with_stop(path: Path) -> bool:
@@ -63,14 +76,28 @@ def ends_with_stop(path: Path) -> bool:
     return bool(lines) and lines[-1].endswith(b"\n") and STOPPED in lines[-1]
 
 
-def link(path: Path, place: Path) -> None:
-    """A second name for a file; a copy, made at once, where the file system has no links or is another one."""
+def link(path: Path, place: Path) -> bool:
+    """A second name for a file; a copy, made at once, where the file system has no links or is another one.
+
+    False if the file is gone. Raises OSError.
+    """
     try:
         os.link(path, place)
     except OSError:
-        part = place.with_name(f".{place.name}.part")
+        return _copy(path, place)
+    return True
+
+
+def _copy(path: Path, place: Path) -> bool:
+    part = place.with_name(f".{place.name}.part")
+    try:
         shutil.copyfile(path, part)
-        part.replace(place)
+    except FileNotFoundError:
+        if path.exists():
+            raise
+        return False
+    part.replace(place)
+    return True
 
 
 def _place(path: Path) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.intake.closed_files import FILES
+from bridge.analytics.intake.closed_files import files_in
 from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.intake.reading import LINE, SOURCE
 
@@ -43,8 +43,8 @@ def log_files(path: str) -> tuple[LogFile, ...]:
     if "://" in path:
         return ()
     found = Path(path)
-    files = [found] if found.is_file() else found.glob(FILES)
-    return tuple(map(_log_file, sorted(map(str, files))))
+    files = [found] if found.is_file() else files_in(found)
+    return tuple(map(_log_file, map(str, files)))
 
 
 def named(lines: DataFrame) -> DataFrame:

@@ -1,6 +1,8 @@
 """The job over files: what it refuses, and what it tells. Whole runs are in tests/pipeline."""
 
 import gzip
+from collections.abc import Callable
+from errno import EACCES, EIO
 from pathlib import Path
 from shutil import rmtree
 from zipfile import ZipFile
@@ -10,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.columns import LogFile
+from bridge.analytics.intake.delivery import log_files
 from bridge.analytics.job_run import (
     Outcome,
     bring_up,
@@ -58,6 +61,52 @@ def test_compressed_files_are_one_sentence(tmp_path: Path) -> None:
     (events / "events-a-000001.jsonl").unlink()
     require_unpacked(str(events))
     require_unpacked("hdfs://cluster/events")
+
+
+def test_only_files_are_files_of_a_log(tmp_path: Path) -> None:
+    """Whoever keeps old ones in a folder beside them calls it what they are called."""
+    for name in ("events-a-000001.jsonl", "events-a-000001.jsonl.old"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .* has no file events-\*\.jsonl; "):
+        require_input(str(tmp_path))
+    require_unpacked(str(tmp_path))
+    (tmp_path / "events-a-000002.jsonl").write_text("{}\n")
+    require_input(str(tmp_path))
+    require_unpacked(str(tmp_path))
+    assert log_files(str(tmp_path)) == (LogFile(str(tmp_path / "events-a-000002.jsonl"), "events-a-000002.jsonl"),)
+
+
+def test_file_that_its_bridge_deletes_in_this_moment_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest make room, also between the look for files and the look into them."""
+    for number in (1, 2):
+        (tmp_path / f"events-a-00000{number}.jsonl").write_bytes(gzip.compress(b"{}\n"))
+    opened = Path.open
+
+    def delete_first(path: Path, mode: str) -> object:
+        (tmp_path / "events-a-000001.jsonl").unlink(missing_ok=True)
+        return opened(path, mode)
+
+    monkeypatch.setattr(Path, "open", delete_first)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: .* such as events-a-000002\.jsonl \(gzip\)"):
+        require_unpacked(str(tmp_path))
+
+
+@pytest.mark.parametrize(("name", "look"), [("is_file", require_input), ("open", require_unpacked)])
+@pytest.mark.parametrize("fault", [PermissionError(EACCES, "Permission denied"), OSError(EIO, "Input/output error")])
+def test_input_that_can_not_be_read_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: OSError, name: str, look: Callable[[str], None]
+) -> None:
+    """A bridge's files are for its user alone; a disk may be damaged."""
+    (tmp_path / "events-a-000001.jsonl").write_text("{}\n")
+
+    def fail(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(Path, name, fail)
+    with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-001: {tmp_path}.* \({fault.strerror}\); make it read"):
+        look(str(tmp_path))
 
 
 def test_input_that_spark_does_not_find_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The streaming job: what it says when it breaks, and what it follows. Restarts are in tests/pipeline."""
 
+import gzip
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -113,6 +114,22 @@ def test_one_file_is_no_folder_to_watch(tmp_path: Path) -> None:
     (tmp_path / "events-a-000001.jsonl").write_text("{}\n")
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-001: .* name the folder that it is in"):
         require_source(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path / "events-a-000001.jsonl")))
+
+
+def test_compressed_file_is_told_unless_the_stream_has_taken_it(tmp_path: Path) -> None:
+    """As by a run: it would be left out without a word. Who packs what counts already keeps no stream from going on."""
+    events = tmp_path / "events"
+    events.mkdir()
+    (events / "events-a-000002.jsonl").write_text("{}\n")
+    wanted = StreamSpec(out=str(tmp_path / "o"), events=str(events))
+    for name in ("events-a-000001.jsonl", "events-a-000000.jsonl"):
+        (events / f"{name}.gz").write_bytes(gzip.compress(b"{}\n"))
+        with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-018: 1 of 2 files .* such as {name}\.gz \(gzip\)"):
+            require_source(wanted)
+        (events / name).write_text("{}\n")
+        source_of(wanted)
+        (events / name).unlink()
+        require_source(wanted)
 
 
 def test_batch_that_is_complete_is_remembered(store: Store) -> None:

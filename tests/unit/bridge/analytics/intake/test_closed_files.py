@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from bridge.analytics.intake.closed_files import Inbox, closed, ends_with_stop, link
+import pytest
+
+from bridge.analytics.intake.closed_files import Inbox, closed, ends_with_stop, files_in, link
 
 OLD_S = 1_000_000
 
@@ -56,3 +58,30 @@ def test_file_is_copied_where_it_can_not_be_linked(tmp_path: Path) -> None:
     place.write_text("old")
     link(path, place)
     assert place.read_text() == "new\n"
+
+
+def test_other_things_of_such_names_are_no_files_of_a_log(tmp_path: Path) -> None:
+    """Somebody keeps old files in a folder that is called like one of them."""
+    file = log_file(tmp_path, "b-000001")
+    log_file(tmp_path, "a-000001").rename(tmp_path / "notes.txt")
+    (tmp_path / "events-a-000001.jsonl").mkdir()
+    (tmp_path / "events-c-000001.jsonl").symlink_to(tmp_path / "nowhere")
+    assert files_in(tmp_path) == [file]
+    assert Inbox(tmp_path, tmp_path / "links").feed() == 1
+    assert Inbox(tmp_path, tmp_path / "links").linked() == {file.name}
+
+
+def test_file_that_its_bridge_deletes_in_this_moment_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is looked at, linked or copied; where it is there a fault is one."""
+    path, place = log_file(tmp_path, "a-000001"), tmp_path / "links" / "a"
+    with pytest.raises(FileNotFoundError):
+        link(path, place)
+    place.parent.mkdir()
+    path.unlink()
+    assert (closed([path], OLD_S + 61, 60), link(path, place)) == ([], False)
+    monkeypatch.setattr(
+        "bridge.analytics.intake.closed_files.files_in", lambda _: [path, log_file(tmp_path, "a-000002")]
+    )
+    assert Inbox(tmp_path, tmp_path / "links").feed() == 1
