@@ -45,7 +45,9 @@ FACT = "plan:"
 FACT_OF_ALL = "plans"
 """Under this name older releases kept all plans."""
 UNREAD = "unread-"
-"""So the name begins under which a plan is put aside that can't be read, when one of its name is begun anew."""
+"""So the name begins under which a plan is put aside that can't be read, when one of its name is begun anew: the last
+one of each name, for people; no release reads it.
+"""
 LOOK_S = 2.0
 HEARD_S = 20.0
 """So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
@@ -310,7 +312,9 @@ class DrivenPlans:
                 LOG.warning(
                     "EB-PLAN-014: the plans in the journal under %r can't be read (%s), and nobody drives them; groups "
                     "stay where their moves put them, and the journal keeps them for the release that wrote them: run "
-                    "that one, or start the plans again",
+                    "that one, or start the plans again. What is kept under `plan:` and a name is put aside once a "
+                    "plan of that name is begun here: from then on it stands under `unread-plan:` and the name, for "
+                    "people, and the next such one replaces it",
                     quote(name),
                     problem,
                 )

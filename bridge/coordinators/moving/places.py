@@ -22,7 +22,9 @@ LOG = logging.getLogger("epochbridge.moves")
 FACTS = "place:"
 """How the names of these facts begin; the group's id follows."""
 UNREAD = "unread-"
-"""So the name begins under which a fact is put aside that can't be read, when the group has a place anew."""
+"""So the name begins under which a fact is put aside that can't be read, when the group has a place anew: the last one
+of each group, for people; no release reads it.
+"""
 
 
 class _WrittenSeat(TypedDict):
@@ -123,8 +125,9 @@ class Places:
                 self._unread[group_id] = text
                 LOG.exception(
                     "EB-MOVE-201: where group %r was moved to can't be read: it goes by the rules, and the journal "
-                    "keeps it for the release that wrote it; look at the group with `epochbridge describe` before its "
-                    "clients rebalance",
+                    "keeps what was written for the release that wrote it, but only until the group has another place: "
+                    "from then on it stands under `unread-place:` and the group's id, for people, and the next such "
+                    "one replaces it; look at the group with `epochbridge describe` before its clients rebalance",
                     group_id,
                     extra=LogFields(group_id=group_id),
                 )

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.app import plans
-from bridge.app.plans import UNREAD, DrivenPlans, Grounds
+from bridge.app.plans import FACT, UNREAD, DrivenPlans, Grounds
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.journal import encode_plans
 from bridge.migration.plans.step import is_over
@@ -226,13 +226,16 @@ def test_plans_that_can_not_be_read_again_are_told(caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("name", ["plans", "plan:p", "plan:q"])
-async def test_what_can_not_be_read_outlives_what_is_written(name: str) -> None:
-    """A newer release wrote it, or an older one: whoever goes back to that finds it, whatever this one does."""
+async def test_what_can_not_be_read_outlives_what_is_written(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A newer release wrote it, or an older one: whoever goes back to that finds it, but for a plan whose name is begun
+    anew, and the sentence says where that stands then.
+    """
     bridge = Bridge(kept={name: "[7]"})
     await bridge.begin()
     await bridge.look(20)
     aside = f"{UNREAD}{name}" if name == "plan:p" else name
     assert bridge.kept[aside] == "[7]"
+    assert f"`{UNREAD}{FACT}`" in caplog.text
     bridge.restart()
     assert [state.progress.plan.name for state in bridge.plans.all()] == ["p"]
     assert (bridge.kept[aside], is_over(bridge.plans.all()[0])) == ("[7]", True)

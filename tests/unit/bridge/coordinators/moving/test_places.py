@@ -153,8 +153,10 @@ def test_fact_that_can_t_be_read_is_said_and_none_of_it_counts(text: str, caplog
     assert [one for one in ("other",) if life.router.place(type(GROUP)(one)) is Road.UPSTREAM] == ["other"]
 
 
-def test_fact_that_can_t_be_read_outlives_what_is_written() -> None:
-    """Another release knows where those members are: what is known here does not end it, a new place puts it aside."""
+def test_fact_that_can_t_be_read_outlives_what_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    """Another release knows where those members are: what is known here does not end it, a new place puts it aside,
+    and the sentence says where it stands then.
+    """
     facts = FakeFacts({FACTS + GROUP: "{"})
     life = Life(facts)
     life.places.write(GROUP)
@@ -163,6 +165,19 @@ def test_fact_that_can_t_be_read_outlives_what_is_written() -> None:
     life.router.place_group(GROUP, Road.UPSTREAM)
     life.places.write(GROUP)
     assert facts.kept == {UNREAD + FACTS + GROUP: "{", FACTS + GROUP: '{"road":"upstream"}'}
+    assert f"`{UNREAD}{FACTS}`" in caplog.text
     life.router.place_group(GROUP, Road.PASS)
     life.places.write(GROUP)
     assert facts.kept == {UNREAD + FACTS + GROUP: "{"}
+
+
+def test_last_fact_that_can_t_be_read_is_the_one_that_stands_aside() -> None:
+    """Nobody reads it there but people, and releases that take turns may leave one each time."""
+    facts = FakeFacts()
+    for text in ("[", "{"):
+        facts.kept[FACTS + GROUP] = text
+        life = Life(facts)
+        assert life.router.place(GROUP) is None
+        life.router.place_group(GROUP, Road.UPSTREAM)
+        life.places.write(GROUP)
+        assert facts.kept == {UNREAD + FACTS + GROUP: text, FACTS + GROUP: '{"road":"upstream"}'}
