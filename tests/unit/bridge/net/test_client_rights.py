@@ -19,7 +19,7 @@ from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_reply, encode_request
 from bridge.wire.frames import RequestHeader, response_frame
-from bridge.wire.metadata import NAMED_SINCE
+from bridge.wire.metadata import NAMED_SINCE, read_topic_errors
 from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
 from bridge.wire.versions import VersionRange
 from tests.support.front import Front, front_of, running, settings_for
@@ -272,11 +272,11 @@ async def test_newcomers_that_ask_side_by_side_read_one_answer(
     """Each answer names all partitions of its topics: 1,000 newcomers read 4 million of them, for 8 s of CPU. Whoever
     may not see all that it asks about is told by its own answer.
     """
-    read_by, reader = list[int](), client_rights.read_topic_errors
+    read_by = list[int]()
 
     def count(version: int, frame: bytes) -> dict[TopicName, int]:
         read_by.append(version)
-        return reader(version, frame)
+        return read_topic_errors(version, frame)
 
     monkeypatch.setattr(client_rights, "read_topic_errors", count)
     broker = JudgingBroker(operations=READ, unseen=(UNSEEN,), gate=trio.Event())
