@@ -8,8 +8,12 @@ from collections.abc import Callable
 
 import trio
 
+from bridge.net.clock import now_ns
+
 SOCKETS_PER_TURN = 64
 """How many sockets are served before other tasks have their turn."""
+TURN_NS = 10_000_000
+"""The same by what they took: one may cost as much as all others, for instance with new keys (decision 710)."""
 
 
 class _Waiter:
@@ -65,7 +69,7 @@ class Poller:
             return
         while True:
             await trio.lowlevel.wait_readable(self._epoll.fileno())
-            left = SOCKETS_PER_TURN
+            left, began_ns = SOCKETS_PER_TURN, now_ns()
             # What came meanwhile is served in the same turn: a pass through trio costs more than a second look.
             while left > 0 and (ready := self._epoll.poll(0, left)):
                 left -= len(ready)
@@ -74,6 +78,10 @@ class Poller:
                     # What is served may close its own socket, which releases it.
                     if waiter is not None and not self._serve(waiter) and self._waiters.get(descriptor) is waiter:
                         self._call(descriptor, waiter)
+                    if now_ns() - began_ns >= TURN_NS:
+                        # The rest comes behind it: asked anew, the same sockets would come first again.
+                        await trio.lowlevel.checkpoint()
+                        left, began_ns = 0, now_ns()
 
     def close(self) -> None:
         """Give back the epoll set; nobody may wait any more."""

@@ -15,19 +15,15 @@ from bridge.net.client_hello import NO_NAME
 RECORD_BYTES_MAX = 16_384
 """The most that one record carries."""
 PIECE_BYTES = RECORD_BYTES_MAX + 256
-"""So much is read from the socket at once: a record with all that is around it."""
-LARGE_PIECE_BYTES = 65_536
-"""The same behind one that was full of data."""
-PAID_BYTES = 64
-"""So many bytes of records are paid for by one byte in them: one alone in its record takes 23 to 42."""
+"""So much is read from the socket at once: a record with all that is around it, or 10 ms of new keys (616 of them)."""
 UNPAID_BYTES_MAX = 2 * PIECE_BYTES
-"""Of which nothing came; a record that is not whole yet is less."""
-POOR_SHARE = 8
-"""A piece of which less than one such part came is the last of its turn."""
+"""Of which nothing came; a record that is not whole yet is less, also one that is padded to its full size."""
+POOR_SHARE = 32
+"""A piece of which such a part or more held nothing is the last of its turn; of full records it is one in 64."""
 UNSENT_BYTES_MAX = 65_536
 """What is kept for somebody who asks for new keys and does not read."""
 ONLY_KEYS = "it sends records that hold nothing (new keys, over and over)"
-_piece = memoryview(bytearray(LARGE_PIECE_BYTES))
+_piece = memoryview(bytearray(PIECE_BYTES))
 """Lent to whoever reads, and empty again when that returns."""
 
 
@@ -46,14 +42,15 @@ class TlsSocket:
     """Owns a socket that does not wait; what can't be done now raises ssl.SSLWantReadError or SSLWantWriteError."""
 
     __slots__ = (
+        "_ending",
         "_fed",
         "_given",
         "_incoming",
+        "_is_over",
         "_left",
         "_outgoing",
         "_owed",
         "_read_into",
-        "_room",
         "_unpaid",
         "raw",
         "session",
@@ -77,7 +74,10 @@ class TlsSocket:
         """Bytes that are in it, and that whoever sends has not been told of."""
         self._fed = self._given = self._unpaid = 0
         """Bytes of the last piece, what came of it, and what nothing came of."""
-        self._room = PIECE_BYTES
+        self._is_over = False
+        """Whether others are to have their turn before more is read."""
+        self._ending: Exception | None = None
+        """What ended the connection behind what was given last."""
 
     def do_handshake(self) -> None:
         """A step of it; what there is to say is said in any case."""
@@ -104,9 +104,13 @@ class TlsSocket:
     def recv_into(self, room: memoryview) -> int | None:
         """Bytes that were received into `room`; 0 at the end, None where there are none yet.
 
-        Less than all means that nothing is left, or that others are to have their turn before the socket is read again,
-        which then is readable. Raises OSError and ValueError, behind what came before.
+        Less than all means that nothing is left, or that others are to have their turn before the socket is read again
+        (which None says once more to who asks again nevertheless); it then is readable. Raises OSError and ValueError,
+        behind what came before.
         """
+        if self._ending is not None or self._is_over:
+            self._go_on()
+            return None
         received = 0
         try:
             while received < len(room):
@@ -115,27 +119,53 @@ class TlsSocket:
                 except ssl.SSLWantReadError:
                     count = None
                 if count == 0:
-                    break
+                    self._end(None, received)
+                    return received
                 received += count or 0
                 self._given += count or 0
                 if count and (received == len(room) or self._incoming.pending or self.session.pending()):
                     continue
                 # To ask OpenSSL once more where it has nothing would cost an exception to hear so.
                 if not self._has_earned_more() or not self._feed():
-                    return received or None
-        except (OSError, ValueError):
+                    break
+        except (OSError, ValueError) as error:
+            # What OpenSSL has to say to it.
+            with suppress(OSError):
+                self._flush()
             if not received:
-                # What OpenSSL has to say to it.
-                with suppress(OSError):
-                    self._flush()
                 raise
+            self._end(error, received)
+            return received
+        if not received:
+            self._is_over = False
+            return None
         return received
+
+    def _go_on(self) -> None:
+        """Begin another turn, unless the last one found the end. Raises OSError and ValueError."""
+        self._is_over = False
+        ending, self._ending = self._ending, None
+        try:
+            if ending is not None:
+                raise ending
+        finally:
+            # It would keep this frame, and the frame it.
+            del ending
+
+    def _end(self, error: Exception | None, received: int) -> None:
+        """Keep it for who asks again; who waits before that hears of it, although all was read."""
+        self._ending = error
+        if received:
+            with suppress(OSError):
+                self.raw.shutdown(socket.SHUT_RD)
 
     def _has_earned_more(self) -> bool:
         """Whether another piece may be read in this turn, by what the last one held. Raises EmptyRecords."""
         fed, given = self._fed, self._given
         self._fed = self._given = 0
-        self._unpaid = max(0, self._unpaid + fed - PAID_BYTES * given)
+        # Each record that holds something pays for one of full size: some pad theirs, so that nobody sees how long
+        # they are.
+        self._unpaid = 0 if given else self._unpaid + fed
         if self._unpaid > UNPAID_BYTES_MAX:
             raise EmptyRecords(ONLY_KEYS)
         if self._outgoing.pending:
@@ -143,19 +173,18 @@ class TlsSocket:
             self._flush()
             if self._outgoing.pending > UNSENT_BYTES_MAX:
                 raise EmptyRecords(ONLY_KEYS)
-        room, self._room = self._room, PIECE_BYTES
         if not fed:
             return True
-        # A piece that is not full has emptied the socket.
-        if fed < room or given * POOR_SHARE < fed:
+        if fed < PIECE_BYTES:
+            # It has emptied the socket.
             return False
-        self._room = LARGE_PIECE_BYTES
-        return True
+        self._is_over = (fed - given) * POOR_SHARE > fed
+        return not self._is_over
 
     def _feed(self) -> bool:
         """Whether there was something to read, be it the end. Raises OSError."""
         try:
-            count = self.raw.recv_into(_piece[: self._room])
+            count = self.raw.recv_into(_piece)
         except BlockingIOError:
             return False
         if count:

@@ -77,13 +77,13 @@ async def shake_hands(sock: socket.socket, context: ssl.SSLContext, host: str | 
     Raises OSError, of which ssl.SSLError is one, and ValueError for a host that can't be asked for; then the socket is
     closed.
     """
-    is_done = False
+    transport = None
     try:
         sock.setblocking(False)
         # Asked for before ssl does, which takes some that no DNS has.
         _ = host and host.encode("idna")
         tls = TlsSocket(sock, context, host)
-        while not is_done:
+        while transport is None:
             try:
                 tls.do_handshake()
             except ssl.SSLWantReadError:
@@ -91,10 +91,11 @@ async def shake_hands(sock: socket.socket, context: ssl.SSLContext, host: str | 
             except ssl.SSLWantWriteError:
                 await trio.lowlevel.wait_writable(sock)
             else:
-                is_done = True
-        return TlsTransport(tls)
+                # Which may fail, where the other end is gone by then.
+                transport = TlsTransport(tls)
+        return transport
     finally:
-        if not is_done:
+        if transport is None:
             trio.lowlevel.notify_closing(sock)
             sock.close()
 

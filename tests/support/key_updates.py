@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 CIPHER = "TLS_AES_256_GCM_SHA384"
 SECRET = "CLIENT_TRAFFIC_SECRET_0"
 HASH_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES = 48, 32, 12, 16
-HANDSHAKE, APPLICATION_DATA = 22, 23
+ALERT, HANDSHAKE, APPLICATION_DATA = 21, 22, 23
 KEY_UPDATE = b"\x18\x00\x00\x01\x00"
 """Without asking the other end for the same."""
 
@@ -45,9 +45,13 @@ class ClientRecords:
         self._cipher = AESGCM(_expand(secret, "key", KEY_BYTES))
         self._nonce = _expand(secret, "iv", NONCE_BYTES)
 
-    def data(self, content: bytes) -> bytes:
-        """A record with so much of the conversation."""
-        return self._record(APPLICATION_DATA, content)
+    def data(self, content: bytes, padding_bytes: int = 0) -> bytes:
+        """A record with so much of the conversation, made longer by so many bytes."""
+        return self._record(APPLICATION_DATA, content, padding_bytes)
+
+    def alert(self, level: int, description: int) -> bytes:
+        """A record that says why nothing comes any more."""
+        return self._record(ALERT, bytes([level, description]))
 
     def key_update(self) -> bytes:
         """A record that says that other keys are used behind it."""
@@ -55,9 +59,9 @@ class ClientRecords:
         self._use(_expand(self._secret, "traffic upd", HASH_BYTES))
         return record
 
-    def _record(self, kind: int, content: bytes) -> bytes:
-        size = len(content) + 1 + TAG_BYTES
+    def _record(self, kind: int, content: bytes, padding_bytes: int = 0) -> bytes:
+        size = len(content) + 1 + padding_bytes + TAG_BYTES
         start = bytes([APPLICATION_DATA, 3, 3]) + size.to_bytes(2, "big")
         nonce = (int.from_bytes(self._nonce, "big") ^ self._count).to_bytes(NONCE_BYTES, "big")
         self._count += 1
-        return start + self._cipher.encrypt(nonce, content + bytes([kind]), start)
+        return start + self._cipher.encrypt(nonce, content + bytes([kind]) + bytes(padding_bytes), start)

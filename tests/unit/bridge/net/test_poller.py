@@ -3,12 +3,14 @@
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
+from itertools import pairwise
 
 import pytest
 import trio
 import trio.testing
 
-from bridge.net.poller import Poller
+from bridge.net.poller import TURN_NS, Poller
 
 
 class Bug(Exception):
@@ -68,6 +70,41 @@ async def test_more_sockets_than_one_turn_takes_are_all_served() -> None:
             await trio.testing.wait_all_tasks_blocked(0.01)
             nursery.cancel_scope.cancel()
     assert heard == [b"x"] * 200
+
+
+async def test_sockets_that_take_long_let_others_in_between_and_none_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each costs a whole turn, as those do that get new keys over and over, and has more to say each time."""
+    passed_ns, served, passes = 0, list[int](), list[int]()
+    monkeypatch.setattr("bridge.net.poller.now_ns", lambda: passed_ns)
+    poller = Poller()
+
+    def serve(number: int) -> bool:
+        nonlocal passed_ns
+        passed_ns += TURN_NS
+        served.append(number)
+        return True
+
+    async def look() -> None:
+        while True:
+            passes.append(len(served))
+            await trio.lowlevel.checkpoint()
+
+    with ExitStack() as stack:
+        async with trio.open_nursery() as nursery:
+            for number in range(10):
+                ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
+                theirs.send(b"x")
+                nursery.start_soon(poller.wait, ours.fileno(), partial(serve, number))
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(look)
+            nursery.start_soon(poller.run)
+            while len(served) < 30:
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+    assert max(later - earlier for earlier, later in pairwise(passes)) <= 2, "in whichever order both have their turn"
+    assert sorted(served[:30]) == sorted(list(range(10)) * 3)
 
 
 async def test_failure_while_serving_is_raised_where_it_was_waited_and_nowhere_else(

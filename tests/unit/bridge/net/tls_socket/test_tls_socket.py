@@ -4,13 +4,24 @@ import fcntl
 import socket
 import ssl
 import termios
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from random import Random
+from select import select
 
 import pytest
 
-from bridge.net.tls_socket import ONLY_KEYS, PIECE_BYTES, UNPAID_BYTES_MAX, EmptyRecords, TlsSocket
+from bridge.net.tls_socket import (
+    ONLY_KEYS,
+    PIECE_BYTES,
+    POOR_SHARE,
+    RECORD_BYTES_MAX,
+    UNPAID_BYTES_MAX,
+    EmptyRecords,
+    TlsSocket,
+)
 from bridge.net.tls_transport import TlsTransport
 from tests.support.certificates import Authority
 from tests.support.key_updates import ClientRecords, logging_context
@@ -65,9 +76,9 @@ def test_records_come_whole_however_they_are_cut(tmp_path: Path, seed: int) -> N
         count = chance.randint(1, max(most, len(wire) // 10_000))
         client.raw.sendall(wire[:count])
         del wire[:count]
-        while (got := server.recv_into(ROOM[: chance.choice((1, 300, len(ROOM)))])) is not None:
-            assert got
-            received += ROOM[:got]
+        while (got := server.recv_into(ROOM[: chance.choice((1, 300, len(ROOM)))])) is not None or unread_bytes(server):
+            assert got != 0
+            received += ROOM[: got or 0]
     assert received == sent
     close(client, server)
 
@@ -91,21 +102,78 @@ def test_new_keys_over_and_over_end_a_connection(tmp_path: Path) -> None:
     close(client, server)
 
 
-def test_keys_between_a_little_data_are_read_a_piece_a_turn(tmp_path: Path) -> None:
-    """Who pays for them with some bytes is served, and so is everybody else in between."""
+def keys_and_a_little(records: ClientRecords) -> Iterator[bytes]:
+    """A word that pays for the keys behind it."""
+    while True:
+        yield records.data(b"word") + b"".join(records.key_update() for _ in range(5))
+
+
+def pieces_of_keys(records: ClientRecords, shares: tuple[int, ...]) -> Iterator[bytes]:
+    """Pieces that are full of new keys, but for so many bytes of data in the first, and in the second."""
+    for share in cycle(shares):
+        piece = records.data(bytes(share))
+        while len(piece) < PIECE_BYTES - 27:
+            piece += records.key_update()
+        yield piece
+
+
+@pytest.mark.parametrize("shares", [(), (2_100,), (2_100, 1_100), (15_000, 100), (16_000, 16_000, 100)])
+def test_keys_between_data_are_read_a_piece_a_turn(tmp_path: Path, shares: tuple[int, ...]) -> None:
+    """Who pays for them with some bytes is served, and so is everybody else in between.
+
+    An eighth of data once had the next piece read in the same turn, four times as large: 270 ms in one read.
+    """
     client, server, log = pair(tmp_path)
-    records, flood, said = ClientRecords(log), bytearray(), bytearray()
+    for end, option in ((client, socket.SO_SNDBUF), (server, socket.SO_RCVBUF)):
+        end.raw.setsockopt(socket.SOL_SOCKET, option, 4 * FLOOD_BYTES)
+    records, flood = ClientRecords(log), bytearray()
+    parts = pieces_of_keys(records, shares) if shares else keys_and_a_little(records)
     while len(flood) < FLOOD_BYTES:
-        flood += records.data(b"word") + b"".join(records.key_update() for _ in range(5))
-        said += b"word"
+        flood += next(parts)
     client.raw.sendall(flood)
-    left, heard = unread_bytes(server), bytearray()
+    left = unread_bytes(server)
     while left:
-        got = server.recv_into(ROOM)
-        heard += ROOM[: got or 0]
-        assert 0 < left - unread_bytes(server) <= PIECE_BYTES
+        received = 0
+        # Who asks again before the others had their turn hears that there is nothing.
+        while (got := server.recv_into(ROOM)) is not None:
+            assert got
+            received += got
+        # Of what a turn read nearly all was data, but for the last piece.
+        assert 0 < left - unread_bytes(server) <= PIECE_BYTES + received * POOR_SHARE // (POOR_SHARE - 1)
         left = unread_bytes(server)
-    assert heard == said
+    close(client, server)
+
+
+def test_records_that_are_padded_to_their_full_size_are_served(tmp_path: Path) -> None:
+    """So that nobody sees how long requests are (RFC 8446, 5.4): each held 100 bytes, and the fifth once was an end."""
+    client, server, log = pair(tmp_path)
+    records, received = ClientRecords(log), bytearray()
+    for _ in range(200):
+        client.raw.sendall(records.data(b"q" * 100, padding_bytes=RECORD_BYTES_MAX - 100))
+        while unread_bytes(server):
+            received += ROOM[: server.recv_into(ROOM) or 0]
+    assert received == b"q" * 20_000
+    close(client, server)
+
+
+@pytest.mark.parametrize("ending", ["goodbye", "alert", "nonsense"])
+def test_what_ends_a_connection_in_one_piece_with_data_is_noticed_at_once(tmp_path: Path, ending: str) -> None:
+    """All was read of the socket then: who waits for it would wait until the connection is idle for too long."""
+    client, server, log = pair(tmp_path)
+    records, transport = ClientRecords(log), TlsTransport(server)
+    data = records.data(b"request")
+    ends = {
+        "goodbye": lambda: records.alert(1, 0),
+        "alert": lambda: records.alert(2, 49),
+        "nonsense": lambda: bytes(100),
+    }
+    client.raw.sendall(data + ends[ending]())
+    assert transport.recv_into(ROOM) == len(b"request")
+    assert not unread_bytes(server)
+    assert select([server.raw], [], [], 0)[0], "readable, so that nobody waits for it"
+    for _ in range(3):
+        assert transport.recv_into(ROOM) == 0
+    assert transport.fault == ("it takes the certificate, but not who has it" if ending == "alert" else "")
     close(client, server)
 
 
@@ -131,7 +199,7 @@ def test_what_is_not_taken_is_said_once_it_comes_again(tmp_path: Path) -> None:
         sent += taken
         while not taken and (got := server.recv_into(ROOM)):
             received += ROOM[:got]
-    while got := server.recv_into(ROOM):
-        received += ROOM[:got]
-    assert received == data
+    while unread_bytes(server):
+        received += ROOM[: server.recv_into(ROOM) or 0]
+    assert bytes(received) == data
     close(client, server)
