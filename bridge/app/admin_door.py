@@ -2,6 +2,7 @@
 
 import logging
 import socket
+from functools import partial
 
 from bridge.admin.certificates import CertificateRoles, Shaken
 from bridge.app.tls import admin_tls, read_roles
@@ -10,6 +11,7 @@ from bridge.log_lines import Line, LogFields, RateLimitedLog
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
 from bridge.net.tls import CertificateFiles, Certificates, ClientTls, TlsContext, client_context
+from bridge.net.tls_socket import ONLY_KEYS
 from bridge.net.tls_transport import TlsStream
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
@@ -68,7 +70,15 @@ class AdminDoor:
             return None
         subject = found.subject
         # By the lines that count when it asks: they may be read again while it is connected.
-        return Shaken(TlsStream(found), lambda: self._roles.certify(subject))
+        tell_empty = partial(self._tell_empty, host)
+        return Shaken(TlsStream(found, tell_empty), lambda: self._roles.certify(subject))
+
+    def _tell_empty(self, host: str) -> None:
+        told = "%s: a connection of a program at %s that asks the admin API was ended: %s; see who it is"
+        code = CloseReason.EMPTY_RECORDS.code
+        self._log.write(
+            now_ms(), (code, host), Line(logging.WARNING, told, (code, host, ONLY_KEYS), LogFields(client_host=host))
+        )
 
     def _tell(self, rejected: Rejected, host: str) -> None:
         why = WHY.get(rejected.reason)

@@ -12,6 +12,7 @@ from bridge.net.listener import ADVICE, is_used_up
 from bridge.net.own_login import Proof
 from bridge.net.strange_answers import explain_start, why_no_way
 from bridge.net.tls_faults import explain_broker
+from bridge.net.tls_socket import ONLY_KEYS
 from bridge.net.tls_transport import shake_hands
 from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
@@ -207,6 +208,11 @@ def _closed(transport: Transport, told: str) -> BrokerUnreachable:
     """The connection has ended; one that was refused inside TLS was none, and says nothing of logins."""
     if not transport.fault:
         return BrokerClosed(told)
+    if transport.fault == ONLY_KEYS:
+        return BrokerUnreachable(
+            f"EB-NET-069: the bridge ended its connection to the broker: {ONLY_KEYS}, which cost much and mean "
+            "nothing; see whether it is a broker that listens there, and what is in between"
+        )
     return BrokerUnreachable(
         f"EB-NET-046: the broker refused the connection in TLS: {transport.fault}; see upstream.tls.certificate.path, "
         "and the broker's ssl.client.auth and ssl.truststore"

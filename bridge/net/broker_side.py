@@ -13,6 +13,7 @@ from bridge.net.clock import now_ms
 from bridge.net.own_login import Proof
 from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
+from bridge.net.tls_socket import ONLY_KEYS
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Passing, Whole
 from bridge.session.client_session import ClientSession, Offered
@@ -21,6 +22,7 @@ from bridge.supervision import BROKER_ANSWER, BROKER_OPENER, BROKER_READER, Task
 from bridge.wire.frames import FrameBytes
 
 READ_BYTES = 64 * 1024
+BROKER_CLOSED = "the broker closed the connection"
 
 
 async def hear_out(transport: Transport, answers: AnswerCutter) -> None:
@@ -516,10 +518,11 @@ class BrokerSide:
     def _hung_up(self, transport: Transport) -> None:
         """The broker is done with a connection, which is no news where it was closed here."""
         if self.transport is transport:
-            self._lost(f"the broker closed the connection{transport.fault and ': ' + transport.fault}")
+            who = "the bridge closed its connection to the broker" if transport.fault == ONLY_KEYS else BROKER_CLOSED
+            self._lost(f"{who}{transport.fault and ': ' + transport.fault}")
 
     def _lost_while_sending(self) -> None:
-        self._lost("the broker closed the connection while a request was sent")
+        self._lost(f"{BROKER_CLOSED} while a request was sent")
 
     def _lost(self, detail: str) -> None:
         """Questions hear of it; an idle connection is opened again when needed, else the client must come again."""

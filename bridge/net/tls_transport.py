@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from collections.abc import Callable
 
 import trio
 
@@ -145,8 +146,10 @@ READ_BYTES_MAX = 65_536
 class TlsStream:
     """Owns a transport that has its TLS; it has what hypercorn asks of trio's SSLStream, too."""
 
-    def __init__(self, transport: TlsTransport) -> None:
+    def __init__(self, transport: TlsTransport, tell_empty: Callable[[], None]) -> None:
+        """`tell_empty` is called when the connection is ended because it sends records that hold nothing."""
         self._transport = transport
+        self._tell_empty = tell_empty
 
     async def do_handshake(self) -> None:
         """It is done."""
@@ -188,7 +191,10 @@ class TlsStream:
     def _receive(self, buffer: memoryview) -> int | None:
         if self._transport.fileno() is None:
             raise trio.ClosedResourceError
-        return self._transport.recv_into(buffer)
+        count = self._transport.recv_into(buffer)
+        if count == 0 and self._transport.fault == ONLY_KEYS:
+            self._tell_empty()
+        return count
 
     async def aclose(self) -> None:
         """Close both directions; harmless when closed."""

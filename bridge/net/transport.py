@@ -42,7 +42,9 @@ class Transport(Protocol):
 
     @property
     def fault(self) -> str:
-        """What the other end said of why it ended the connection (an alert of TLS); empty where it said nothing."""
+        """What the other end said of why it ended the connection (an alert of TLS), or why the bridge did
+        (`tls_socket.ONLY_KEYS`); empty where there is nothing of the kind.
+        """
         ...
 
     def has_hung_up(self) -> bool:

@@ -1,4 +1,4 @@
-"""Records of TLS 1.3 as a client that has its keys may make them: new keys over and over, which hold nothing.
+"""Records of TLS 1.3 as an end that has its keys may make them: new keys over and over, which hold nothing.
 
 Python's ssl has no way to send them, so they are made by the secrets that it logs (RFC 8446, 4.6.3, 5.2 and 7.2).
 """
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 CIPHER = "TLS_AES_256_GCM_SHA384"
-SECRET = "CLIENT_TRAFFIC_SECRET_0"
+OF_CLIENT, OF_SERVER = "CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"
 HASH_BYTES, KEY_BYTES, NONCE_BYTES, TAG_BYTES = 48, 32, 12, 16
 ALERT, HANDSHAKE, APPLICATION_DATA = 21, 22, 23
 KEY_UPDATE = b"\x18\x00\x00\x01\x00"
@@ -25,18 +25,20 @@ def _expand(secret: bytes, label: str, size: int) -> bytes:
 
 
 def logging_context(context: ssl.SSLContext, log: Path) -> ssl.SSLContext:
-    """The context of a client, that writes its secrets to a file."""
+    """The context, that writes its secrets to a file; a server says nothing of its own behind the handshake."""
     context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if context.protocol is ssl.PROTOCOL_TLS_SERVER:
+        context.num_tickets = 0
     context.keylog_filename = str(log)
     return context
 
 
-class ClientRecords:
-    """What a client says once it has shaken hands, and has said nothing yet."""
+class EndRecords:
+    """What an end says once it has shaken hands, and has said nothing yet."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, whose: str = OF_CLIENT) -> None:
         lines = (line.split() for line in log.read_text(encoding="ascii").splitlines())
-        (secret,) = (bytes.fromhex(words[2]) for words in lines if words[0] == SECRET)
+        (secret,) = (bytes.fromhex(words[2]) for words in lines if words[0] == whose)
         assert len(secret) == HASH_BYTES, f"{CIPHER} was agreed on"
         self._use(secret)
 

@@ -23,6 +23,7 @@ SHARED = {
     "EB-NET-036": "no connection to a broker that the bridge wants to ask, for one question or for many",
     "EB-NET-037": "no answer in time, on a connection for one question or for many",
     "EB-NET-046": "a TLS alert of a broker, while the connection is made or after it",
+    "EB-NET-069": "a connection that the bridge ends for its records, of a client and to a broker",
     "EB-TRACE-001": "a folder without an event log that can be read, for a trace or for a report",
     "EB-TRACE-002": "an event log that holds nothing of the group, for a trace or for a report",
 }

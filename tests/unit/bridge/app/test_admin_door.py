@@ -2,9 +2,10 @@
 
 import json
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 import trio
+import trio.testing
 import trustme
 
 from bridge.admin.addresses import parse_address
@@ -20,8 +22,10 @@ from bridge.admin.tokens import TokenPair, Tokens
 from bridge.app.admin_door import AdminDoor, make_door, renewed
 from bridge.config.faults import ConfigError
 from bridge.config.keys import Settings
+from bridge.net.tls_transport import shake_hands
 from tests.support.admin_views import ObedientCommands, still_sources
 from tests.support.certificates import Authority
+from tests.support.key_updates import EndRecords, logging_context
 
 HOST, TOKEN = "b.example", "order-token-order"
 BODY = json.dumps({"group": "orders-billing", "all": True}).encode()
@@ -146,6 +150,25 @@ async def test_who_gets_no_tls_is_told_of_in_the_log(tmp_path: Path, caplog: pyt
     assert "signed by nobody that is trusted" in caplog.text
     assert "--admin-ca-path of commands" in caplog.text
     assert "without TLS" not in caplog.text
+
+
+async def test_program_that_sends_nothing_but_new_keys_is_ended_and_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It needs no token for that."""
+    authority, log = Authority(tmp_path), tmp_path / "secrets"
+    with caplog.at_level(logging.WARNING, "epochbridge.admin"):
+        async with served(door_of(settings(authority, "none"))) as port:
+            sock = socket.create_connection(("127.0.0.1", port))
+            program = await shake_hands(sock, logging_context(authority.context, log), "localhost")
+            records = EndRecords(log)
+            while "EB-NET-069" not in caplog.text:
+                # It may be reset while it still sends.
+                with suppress(OSError):
+                    program.socket.send(b"".join(records.key_update() for _ in range(100)))
+                await trio.testing.wait_all_tasks_blocked(0.01)
+            program.close()
+    assert "EB-NET-069: a connection of a program at 127.0.0.1 that asks the admin API was ended" in caplog.text
 
 
 async def test_plain_request_is_told_to_come_in_tls(tmp_path: Path) -> None:

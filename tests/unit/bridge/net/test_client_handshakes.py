@@ -22,7 +22,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.proxy_protocol import SIGNATURE
 from tests.support.certificates import Authority, key_store, store_word
 from tests.support.front import Front, running, settings_for
-from tests.support.key_updates import ClientRecords, logging_context
+from tests.support.key_updates import EndRecords, logging_context
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, request
 from tests.support.tls_tunnel import dial_tls
 
@@ -338,7 +338,7 @@ async def test_client_that_sends_nothing_but_new_keys_is_ended_and_named(world: 
     async with world.front(world.tls()) as front:
         sock = socket.create_connection((LOOPBACK, front.proxy.bootstrap.port))
         client = await shake_hands(sock, logging_context(world.authority.context, tmp_path / "secrets"), LOOPBACK)
-        records = ClientRecords(tmp_path / "secrets")
+        records = EndRecords(tmp_path / "secrets")
         while not front.closed(CloseReason.EMPTY_RECORDS):
             # It may be reset while it still sends.
             with suppress(OSError):

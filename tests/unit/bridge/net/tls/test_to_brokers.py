@@ -1,6 +1,8 @@
 """TLS to brokers, by real sockets: what is relayed arrives as it was, and each kind of refusal has its sentence."""
 
+import socket
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,12 @@ import trio
 
 from bridge.net.broker_connection import connect, exchange
 from bridge.net.tls import BrokerTls, TlsIdentity, TlsTrust, broker_context
+from bridge.net.tls_transport import shake_hands
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from tests.support.certificates import Authority, key_store, store_word, trust_store
+from tests.support.key_updates import OF_SERVER, EndRecords, logging_context
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
 from tests.support.tls_tunnel import front_of_tls, tunnel
 
@@ -40,6 +44,32 @@ async def told(context: ssl.SSLContext, tls: BrokerTls, host: str = LOOPBACK) ->
             await ask_once(Address(host, port), broker_context(tls))
         nursery.cancel_scope.cancel()
     return str(found.value)
+
+
+async def test_broker_that_sends_nothing_but_new_keys_is_told_apart_from_one_that_refuses(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """It was the bridge that ended it; the broker's certificates have nothing to do with it."""
+    context, log = logging_context(authority.server(LOOPBACK), tmp_path / "secrets"), tmp_path / "secrets"
+
+    async def flood(stream: trio.SocketStream) -> None:
+        server = await shake_hands(socket.socket(fileno=stream.socket.detach()), context, None)
+        records = EndRecords(log, OF_SERVER)
+        try:
+            while True:
+                await server.wait_writable()
+                # It may be reset while it still sends.
+                with suppress(OSError):
+                    server.socket.send(b"".join(records.key_update() for _ in range(100)))
+        finally:
+            server.close()
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(trio.serve_tcp, flood, 0)
+        with pytest.raises(BrokerUnreachable) as found:
+            await ask_once(Address(LOOPBACK, listeners[0].socket.getsockname()[1]), broker_context(trusting(authority)))
+        nursery.cancel_scope.cancel()
+    assert str(found.value).startswith("EB-NET-069: the bridge ended its connection to the broker: it sends records")
 
 
 async def ask_once(address: Address, context: ssl.SSLContext) -> None:

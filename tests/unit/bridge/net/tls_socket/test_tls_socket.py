@@ -24,7 +24,7 @@ from bridge.net.tls_socket import (
 )
 from bridge.net.tls_transport import TlsTransport
 from tests.support.certificates import Authority
-from tests.support.key_updates import ClientRecords, logging_context
+from tests.support.key_updates import EndRecords, logging_context
 
 ROOM = memoryview(bytearray(256 * 1024))
 FLOOD_BYTES = 90_000
@@ -64,7 +64,7 @@ def test_records_come_whole_however_they_are_cut(tmp_path: Path, seed: int) -> N
     """Split in their headers, several together, a byte at a time."""
     chance = Random(seed)
     client, server, log = pair(tmp_path)
-    records, sent, received, wire = ClientRecords(log), bytearray(), bytearray(), bytearray()
+    records, sent, received, wire = EndRecords(log), bytearray(), bytearray(), bytearray()
     for _ in range(40):
         content = chance.randbytes(chance.choice((0, 1, 7, 100, 5_000, 16_384)))
         sent += content
@@ -86,7 +86,7 @@ def test_records_come_whole_however_they_are_cut(tmp_path: Path, seed: int) -> N
 def test_new_keys_over_and_over_end_a_connection(tmp_path: Path) -> None:
     """8 MB of them once held up a whole bridge for 17 s, in one read; none of that is read beyond a bound."""
     client, server, log = pair(tmp_path)
-    records, flood = ClientRecords(log), bytearray()
+    records, flood = EndRecords(log), bytearray()
     while len(flood) < FLOOD_BYTES:
         flood += records.key_update()
     client.raw.sendall(flood)
@@ -102,13 +102,13 @@ def test_new_keys_over_and_over_end_a_connection(tmp_path: Path) -> None:
     close(client, server)
 
 
-def keys_and_a_little(records: ClientRecords) -> Iterator[bytes]:
+def keys_and_a_little(records: EndRecords) -> Iterator[bytes]:
     """A word that pays for the keys behind it."""
     while True:
         yield records.data(b"word") + b"".join(records.key_update() for _ in range(5))
 
 
-def pieces_of_keys(records: ClientRecords, shares: tuple[int, ...]) -> Iterator[bytes]:
+def pieces_of_keys(records: EndRecords, shares: tuple[int, ...]) -> Iterator[bytes]:
     """Pieces that are full of new keys, but for so many bytes of data in the first, and in the second."""
     for share in cycle(shares):
         piece = records.data(bytes(share))
@@ -126,7 +126,7 @@ def test_keys_between_data_are_read_a_piece_a_turn(tmp_path: Path, shares: tuple
     client, server, log = pair(tmp_path)
     for end, option in ((client, socket.SO_SNDBUF), (server, socket.SO_RCVBUF)):
         end.raw.setsockopt(socket.SOL_SOCKET, option, 4 * FLOOD_BYTES)
-    records, flood = ClientRecords(log), bytearray()
+    records, flood = EndRecords(log), bytearray()
     parts = pieces_of_keys(records, shares) if shares else keys_and_a_little(records)
     while len(flood) < FLOOD_BYTES:
         flood += next(parts)
@@ -147,7 +147,7 @@ def test_keys_between_data_are_read_a_piece_a_turn(tmp_path: Path, shares: tuple
 def test_records_that_are_padded_to_their_full_size_are_served(tmp_path: Path) -> None:
     """So that nobody sees how long requests are (RFC 8446, 5.4): each held 100 bytes, and the fifth once was an end."""
     client, server, log = pair(tmp_path)
-    records, received = ClientRecords(log), bytearray()
+    records, received = EndRecords(log), bytearray()
     for _ in range(200):
         client.raw.sendall(records.data(b"q" * 100, padding_bytes=RECORD_BYTES_MAX - 100))
         while unread_bytes(server):
@@ -160,7 +160,7 @@ def test_records_that_are_padded_to_their_full_size_are_served(tmp_path: Path) -
 def test_what_ends_a_connection_in_one_piece_with_data_is_noticed_at_once(tmp_path: Path, ending: str) -> None:
     """All was read of the socket then: who waits for it would wait until the connection is idle for too long."""
     client, server, log = pair(tmp_path)
-    records, transport = ClientRecords(log), TlsTransport(server)
+    records, transport = EndRecords(log), TlsTransport(server)
     data = records.data(b"request")
     ends = {
         "goodbye": lambda: records.alert(1, 0),

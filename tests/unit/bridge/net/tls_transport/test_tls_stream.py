@@ -17,12 +17,12 @@ async def pair(folder: Path) -> tuple[TlsStream, TlsStream]:
     ends: list[TlsStream] = []
 
     async def shake_client() -> None:
-        ends.insert(0, TlsStream(await shake_hands(ours, authority.context, "bridge")))
+        ends.insert(0, TlsStream(await shake_hands(ours, authority.context, "bridge"), lambda: None))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(shake_client)
         server = await shake_hands(theirs, authority.server("bridge"), None)
-    ends.append(TlsStream(server))
+    ends.append(TlsStream(server, lambda: None))
     return ends[0], ends[1]
 
 

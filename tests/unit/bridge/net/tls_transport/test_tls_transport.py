@@ -120,6 +120,28 @@ async def test_socket_is_closed_where_there_is_no_handshake(tmp_path: Path) -> N
     theirs.close()
 
 
+async def test_socket_is_closed_where_it_can_not_be_used_behind_the_handshake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options can't be set any more where the other end has gone, on some systems."""
+
+    class Gone(TlsTransport):
+        def __init__(self, tls: TlsSocket) -> None:
+            if tls.session.server_side:
+                raise OSError(1, "gone")
+            super().__init__(tls)
+
+    monkeypatch.setattr("bridge.net.tls_transport.TlsTransport", Gone)
+    authority = Authority(tmp_path)
+    ours, theirs = socket.socketpair()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shake_hands, theirs, authority.context, "kafka")
+        with pytest.raises(OSError, match="gone"):
+            await shake_hands(ours, authority.server("kafka"), None)
+    assert ours.fileno() == -1
+    theirs.close()
+
+
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
