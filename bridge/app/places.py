@@ -54,18 +54,17 @@ def judge_advertised_host(settings: Settings) -> None:
 def judge_bootstrap(settings: Settings) -> None:
     """Raises ConfigError where the bridge would be its own broker."""
     listen = parse_address("listen", settings.listen)
-    own = {
-        port: (listen.host, f"broker {node_id} in `{PORTS}`")
-        for node_id, port in map(parse_port, settings.listen_ports)
-    }
+    own = [(port, listen.host, f"broker {node} in `{PORTS}`") for node, port in map(parse_port, settings.listen_ports)]
     if settings.admin_listen != OFF:
         admin = parse_address("admin.listen", settings.admin_listen)
-        own[admin.port] = admin.host, "`admin.listen`"
-    own[listen.port] = listen.host, "`listen`"
+        # Which may have one port with another, each at a host of its own.
+        own.append((admin.port, admin.host, "`admin.listen`"))
+    own.append((listen.port, listen.host, "`listen`"))
     for text in settings.bootstrap:
         broker = parse_address("bootstrap", text)
-        host, whose = own.get(broker.port, ("", ""))
-        if host and _is_asked_by_itself(broker.host, host):
+        found = (name for port, host, name in own if port == broker.port and _is_asked_by_itself(broker.host, host))
+        whose = next(found, None)
+        if whose is not None:
             hint = "the bridge would ask itself for the cluster: give the brokers' own, and clients that of `listen`"
             seen = f"{without_login(text)!r} is the address of {whose}"
             raise _refuse("bootstrap", seen, hint, FaultCode.CONTRADICTION, "HOST:PORT of a broker")
@@ -126,11 +125,8 @@ def judge_ports(settings: Settings) -> None:
             faults += [_fault(PORTS, seen, hint, FaultCode.CONTRADICTION, ONE_EACH)]
         given.add(node_id)
         holders.setdefault(port, f"broker {node_id}")
-    first = settings.listen_ports_first
-    if first in holders and 0 not in given:
-        seen = f"{first}, the port of broker 0, is that of {holders[first]}"
-        hint = f"give another one; where there is no broker 0, it may be given some free port in {PORTS}: 0=PORT"
-        faults += [_fault(f"{PORTS}.first", seen, hint, FaultCode.CONTRADICTION, ONE_EACH)]
+    # `listen.ports.first` may be anybody's port: where brokers count from 1, nobody has it. A broker 0 that does come
+    # is told of then (EB-NET-150).
     if faults:
         raise ConfigError(faults)
 
