@@ -6,7 +6,8 @@ Commands of other rooms take them from here; how a bridge is asked, and what it 
 import ssl
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 import click
@@ -70,14 +71,16 @@ def url_of(admin: str) -> str:
 def tls_context() -> ssl.SSLContext:
     """How the bridge is asked in TLS; raises CannotAsk for files that can't be used."""
     files = TLS_FILES.get()
-    for (_, (option, _), _), path in zip(TLS_OPTIONS, astuple(files), strict=True):
-        try:
-            # OpenSSL reads them itself, and would read a device for ever.
-            _ = path and read_bytes(path, TLS_FILE_BYTES_MAX)
-        except FileUnreadable as problem:
-            raise CannotAsk(f"EB-ADMIN-023: the file of {option} can't be used: {problem}; name a PEM file") from None
+    authorities = _read("--admin-ca-path", files.authorities) if files.authorities else b""
+    for option, path in (("--admin-certificate-path", files.certificate), ("--admin-key-path", files.key)):
+        # OpenSSL reads them itself, and would read a device for ever; of a pipe nothing would be left for it.
+        if path and not Path(path).is_fifo():
+            _read(option, path)
     try:
-        context = ssl.create_default_context(cafile=files.authorities or None)
+        # What stands between certificates in other signs than ASCII means nothing. Where nothing is left, no others
+        # are trusted in their place.
+        text = authorities.decode("ascii", "ignore") or " "
+        context = ssl.create_default_context(cadata=text if files.authorities else None)
     except (OSError, ValueError) as problem:
         raise _unusable("--admin-ca-path", files.authorities, problem, "certificates of authorities") from None
     if not files.certificate and not files.key:
@@ -92,6 +95,13 @@ def tls_context() -> ssl.SSLContext:
         wanted = "a certificate, and its key in the same file or in that of --admin-key-path"
         raise _unusable("--admin-certificate-path", files.certificate, problem, wanted) from None
     return context
+
+
+def _read(option: str, path: str) -> bytes:
+    try:
+        return read_bytes(path, TLS_FILE_BYTES_MAX)
+    except FileUnreadable as problem:
+        raise CannotAsk(f"EB-ADMIN-023: the file of {option} can't be used: {problem}; name a PEM file") from None
 
 
 def tls_fault(admin: str, problem: BaseException) -> str:

@@ -1,5 +1,6 @@
 """Every command that asks a running bridge takes its address and its token the same way."""
 
+import os
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,44 @@ def test_files_of_tls_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         bring_files(files)
         with pytest.raises(CannotAsk, match=f"EB-ADMIN-023: .*{said}"):
             tls_context()
+
+
+def through_pipe(path: Path) -> str:
+    """Where what a file holds can be read once, as behind `<(cat path)`."""
+    read_end, write_end = os.pipe()
+    # Less than a pipe holds.
+    os.write(write_end, path.read_bytes())
+    os.close(write_end)
+    return f"/dev/fd/{read_end}"
+
+
+def test_files_of_tls_may_be_pipes(tmp_path: Path) -> None:
+    """Which give what they hold to the first who reads it."""
+    authority = Authority(tmp_path)
+    leaf = authority.issue("me")
+    certificate, key = tmp_path / "certificate", tmp_path / "key"
+    leaf.cert_chain_pems[0].write_to_path(str(certificate))
+    leaf.private_key_pem.write_to_path(str(key))
+    pipes = [through_pipe(path) for path in (authority.trust, certificate, key)]
+    try:
+        bring_files(TlsFiles(*pipes))
+        assert len(tls_context().get_ca_certs()) == 1
+        with pytest.raises(CannotAsk, match=r"EB-ADMIN-023: .*--admin-ca-path"):
+            # They are empty now, and what the system trusts is no substitute.
+            tls_context()
+    finally:
+        for pipe in pipes:
+            os.close(int(pipe.rpartition("/")[2]))
+
+
+def test_authorities_may_have_names_in_any_language_between_them(tmp_path: Path) -> None:
+    """As bundles have, which tell whose each is."""
+    path = Authority(tmp_path).trust
+    path.write_text(
+        f"# Autorit\N{LATIN SMALL LETTER E WITH ACUTE}\n{path.read_text(encoding='utf-8')}", encoding="utf-8"
+    )
+    bring_files(TlsFiles(str(path)))
+    assert len(tls_context().get_ca_certs()) == 1
 
 
 def test_faults_of_tls_are_told_apart() -> None:
