@@ -1,7 +1,7 @@
 """The users that log in at the bridge itself: lines of a name and keys, read into what a login is judged by."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from heapq import nsmallest
@@ -18,6 +18,26 @@ LENDERS_MAX = 64
 """So many of them are asked for each name, in some 60 µs."""
 LOT_BYTES = 16
 BY_KEYS = (Mechanism.SCRAM_SHA_512, Mechanism.SCRAM_SHA_256)
+
+
+def choose_lenders(found: Sequence[ScramKeys]) -> tuple[ScramKeys, ...]:
+    """Those whose looks are lent, by their keys, which nobody knows: who comes or goes changes little of it.
+
+    One of each kind first: a kind that nobody lends would prove of whoever has it that he is a user.
+    """
+    first: dict[tuple[Mechanism, int, int], ScramKeys] = {}
+    for keys in found:
+        kind = keys.mechanism, keys.iterations, min(len(keys.salt), SALT_MAX)
+        if kind not in first or keys.stored_key < first[kind].stored_key:
+            first[kind] = keys
+    chosen = nsmallest(LENDERS_MAX, first.values(), key=_stored_key)
+    taken = {keys.stored_key for keys in chosen}
+    others = (keys for keys in found if keys.stored_key not in taken)
+    return (*chosen, *nsmallest(LENDERS_MAX - len(chosen), others, key=_stored_key))
+
+
+def _stored_key(keys: ScramKeys) -> bytes:
+    return keys.stored_key
 
 
 class UsersUnreadable(Exception):
@@ -43,9 +63,7 @@ class KeptUsers:
         """Choose the users that lend their looks."""
         for mechanism in (Mechanism.PLAIN, *BY_KEYS):
             found = (self.keys_of(name, mechanism) for name in self.keys)
-            # By their keys, which nobody knows: who comes or goes changes little of it.
-            chosen = nsmallest(LENDERS_MAX, (one for one in found if one), key=lambda keys: keys.stored_key)
-            self._lenders[mechanism] = tuple(chosen)
+            self._lenders[mechanism] = choose_lenders([one for one in found if one])
 
     def stand_in_keys(self, name: str, mechanism: Mechanism) -> ScramKeys | None:
         """By what a name is judged that is not there; None: nobody is judged by this mechanism.

@@ -1,6 +1,7 @@
 """The file of those who log in at the bridge: what its lines mean, and which mean nothing."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import cycle
 
 import pytest
@@ -71,6 +72,30 @@ def test_names_that_are_not_there_look_as_those_that_are(mechanism: Mechanism) -
     assert looks.keys() == real
     # A third each, as of the users, by a hash.
     assert min(looks.values()) > 100
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.PLAIN, *BY_KEYS])
+def test_rare_looks_are_lent_as_well(mechanism: Mechanism) -> None:
+    """Three of a thousand with keys of an old kind: as nobody else's, theirs would prove that they are users."""
+    common, rare = make_keys(Mechanism.SCRAM_SHA_512, "word", bytes(16), 4_096), ((4_097, 16), (4_096, 24), (8_192, 16))
+
+    def own(number: int, iterations: int, salt_bytes: int) -> dict[Mechanism, ScramKeys]:
+        # The greatest of all, which no lot would choose.
+        kept = replace(
+            common, iterations=iterations, salt=bytes(salt_bytes), stored_key=bytes([255]) * 62 + number.to_bytes(2)
+        )
+        return {one: replace(kept, mechanism=one) for one in BY_KEYS}
+
+    users = {f"user-{number}": own(number, 4_096, 16) for number in range(997)}
+    users |= {f"rare-{number}": own(60_000 + number, *kind) for number, kind in enumerate(rare)}
+    # Some users have keys of one mechanism only, which PLAIN is judged by as well.
+    users["short"] = {Mechanism.SCRAM_SHA_256: own(61_000, 4_096, 16)[Mechanism.SCRAM_SHA_256]}
+    kept, looks = KeptUsers(users), set[tuple[Mechanism, int, int]]()
+    for number in range(3_000):
+        keys = kept.stand_in_keys(f"nobody-{number}", mechanism)
+        assert keys is not None
+        looks.add((keys.mechanism, keys.iterations, len(keys.salt)))
+    assert looks == {(one.mechanism, one.iterations, len(one.salt)) for one in map_keys(kept, mechanism)}
 
 
 def map_keys(users: KeptUsers, mechanism: Mechanism) -> list[ScramKeys]:
