@@ -18,6 +18,7 @@ PAST = ("docs/changes.d", "docs/decisions")
 """What is told there was so when it was written."""
 BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 KEY = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)+")
+FIRST_WORDS = {name.partition(".")[0] for name in KEYS}
 COMMAND = re.compile(r"(?:^|[\s/])epochbridge ((?:[a-z][a-z-]* ?)+.*)")
 OPTION = re.compile(r"--[a-z][a-z-]*")
 SETTING = re.compile(r"--set ([a-z0-9.-]+)=")
@@ -31,9 +32,11 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 
 def is_ours(document: dict[str, object]) -> bool:
-    """Whether a block of YAML is a configuration: half of its keys at least are known."""
-    keys = list(document)
-    return bool(keys) and sum(key in KEYS or key == "groups" for key in keys) * 2 >= len(keys)
+    """Whether a block of YAML is a configuration: each of its keys is known or looks as if it had been, or half are."""
+    keys = list(map(str, document))
+    known = sum(key in KEYS or key == "groups" for key in keys)
+    alike = sum(bool(KEY.fullmatch(key)) and key.partition(".")[0] in FIRST_WORDS for key in keys if key not in KEYS)
+    return bool(keys) and (known * 2 >= len(keys) or known + alike == len(keys))
 
 
 def stale_keys(text: str) -> Iterator[str]:
@@ -91,6 +94,10 @@ def test_options_of_pages_and_packages_are_there() -> None:
     [
         ("```yaml\nlisten: h:1\nlisten.old: true\n```", ["listen.old"]),
         ("```yaml\nlisten: h:1\ngroups: []\n```", []),
+        ("```yaml\nlisten.old: true\n```", ["listen.old"]),
+        ("```yaml\nlisten.old: true\nadmin.older: 1\nbootstrap: k:1\n```", ["listen.old", "admin.older"]),
+        ("```yaml\nservices:\n  a: b\n```", []),
+        ("```yaml\ngroup.protocol: consumer\nlisteners: a\nlisten: h:1\n```", []),
         ("`epochbridge serve --set listen.old=1`", ["listen.old"]),
     ],
 )
