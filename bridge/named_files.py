@@ -7,7 +7,13 @@ from pathlib import Path
 
 
 class FileUnreadable(Exception):
-    """The file can't be used; the text names it and says why, and never what it holds."""
+    """The file can't be used; the text names it and says why, which is `why`, and never what it holds."""
+
+    def __init__(self, path: str | Path, why: str, *, is_another: bool = False) -> None:
+        super().__init__(f"{path} {why}")
+        self.why = why
+        self.is_another = is_another
+        """Whether it was read, and most likely is another file than the one that was meant."""
 
 
 def read_bytes(path: str | Path, bytes_max: int) -> bytes:
@@ -17,9 +23,9 @@ def read_bytes(path: str | Path, bytes_max: int) -> bytes:
             data = file.read(bytes_max + 1)
     except (OSError, ValueError) as problem:
         # A path may have a zero in it.
-        raise FileUnreadable(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+        raise FileUnreadable(path, f"can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     if len(data) > bytes_max:
-        raise FileUnreadable(f"{path} has more than {bytes_max} bytes")
+        raise FileUnreadable(path, f"has more than {bytes_max} bytes", is_another=True)
     return data
 
 
@@ -30,7 +36,7 @@ def read_text(path: str | Path, bytes_max: int) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         # Its own words would quote what may be a secret.
-        raise FileUnreadable(f"{path} can't be read: it is no UTF-8") from None
+        raise FileUnreadable(path, "can't be read: it is no UTF-8", is_another=True) from None
 
 
 SECRET_BYTES_MAX = 65_536
@@ -41,5 +47,5 @@ def read_secret(path: str | Path) -> str:
     """What a file holds, without its line end. Raises FileUnreadable."""
     secret = read_text(path, SECRET_BYTES_MAX).removesuffix("\n").removesuffix("\r")
     if not secret:
-        raise FileUnreadable(f"{path} is empty")
+        raise FileUnreadable(path, "is empty", is_another=True)
     return secret

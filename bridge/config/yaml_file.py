@@ -43,13 +43,12 @@ def read_file(path: Path) -> WrittenFile:
     try:
         text = named_files.read_text(path, FILE_BYTES_MAX)
     except FileUnreadable as problem:
-        raise _unreadable(path, str(problem), "a UTF-8 file with a configuration") from None
+        # Which is named as the place of the fault.
+        hint = "it is another file, most likely: name the configuration" if problem.is_another else ""
+        allowed = f"a UTF-8 file with a configuration, of {FILE_BYTES_MAX} bytes at most"
+        fault = Fault(code=FaultCode.UNREADABLE, source=str(path), key="", seen=problem.why, allowed=allowed, hint=hint)
+        raise ConfigError([fault]) from None
     return read_text(text, str(path))
-
-
-def _unreadable(path: Path, seen: str, allowed: str) -> ConfigError:
-    fault = Fault(code=FaultCode.UNREADABLE, source=str(path), key="", seen=seen, allowed=allowed, line=0)
-    return ConfigError([fault])
 
 
 def read_text(text: str, source: str) -> WrittenFile:

@@ -22,10 +22,13 @@ def test_missing_and_binary_files_are_faults(tmp_path: Path) -> None:
     """No traceback for a wrong path."""
     binary = tmp_path / "b"
     binary.write_bytes(b"\xff\xfe\x00")
-    for path in (tmp_path / "none", binary, tmp_path):
+    for path in (tmp_path / "none", binary, tmp_path, Path("/dev/zero")):
         with pytest.raises(ConfigError) as caught:
             read_file(path)
         assert caught.value.faults[0].code is FaultCode.UNREADABLE
+        assert str(caught.value).count(str(path)) == 1
+        # Where it was read, its path and its rights are as they should be.
+        assert ("check the path" in str(caught.value)) is (path not in {binary, Path("/dev/zero")})
 
 
 def test_entries_remember_their_lines() -> None:
