@@ -37,6 +37,11 @@ def every_line(*, with_decisions: bool = True) -> Iterator[tuple[str, str]]:
             yield from lines_of(page)
 
 
+def test_no_line_ends_in_blanks() -> None:
+    """Two of them are a line break, and one is where a paragraph was cut in two."""
+    assert [place for place, line in every_line() if line != line.rstrip()] == []
+
+
 def test_named_files_are_there() -> None:
     """`bridge/engine/apply.py` in backticks is a file or a folder, a pattern matches something."""
     missing = [
