@@ -12,7 +12,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 import click
 
-from bridge.named_files import FileUnreadable, read_bytes, read_secret
+from bridge.config.named_files import FileUnreadable, read_bytes, read_secret
 
 ADMIN_DEFAULT = "127.0.0.1:9190"
 TLS_FILE_BYTES_MAX = 16_777_216

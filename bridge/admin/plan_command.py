@@ -13,7 +13,7 @@ from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
 from bridge.admin.rows import NONE
-from bridge.named_files import FileUnreadable, read_text
+from bridge.config.named_files import FileUnreadable, read_text
 
 CHAR_BYTES_MAX = 4
 """Of UTF-8."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from bridge.admin.certificates import ALLOWED, CertificateRoles, RolesUnreadable, parse_roles
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
-from bridge.named_files import FileUnreadable, read_text
+from bridge.config.named_files import FileUnreadable, read_text
 from bridge.net.client_logins import read_client_logins
 from bridge.net.tls import (
     BrokerTls,

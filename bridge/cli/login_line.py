@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from bridge.app.kept_logins import make_lines
-from bridge.named_files import FileUnreadable, read_secret
+from bridge.config.named_files import FileUnreadable, read_secret
 
 
 @click.command("login-line")

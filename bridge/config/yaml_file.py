@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from bridge import named_files
+from bridge.config import named_files
 from bridge.config.entries import Entry, Scalar, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
-from bridge.named_files import FileUnreadable
+from bridge.config.named_files import FileUnreadable
 
 RULES = "groups"
 FILE_BYTES_MAX = 1_048_576

@@ -13,9 +13,9 @@ from typing import Protocol
 
 import trio
 
+from bridge.config.named_files import FileUnreadable, read_text
 from bridge.log_lines import RateLimitedLog
 from bridge.migration.patterns import make_subject_matcher
-from bridge.named_files import FileUnreadable, read_text
 from bridge.net.broker_connection import Entered
 from bridge.net.broker_side import Cluster
 from bridge.net.own_login import OwnLogin, PasswordFile, Proof, SecretUnreadable, TokenFile, read_secret, read_token

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.named_files import FileUnreadable, read_text
+from bridge.config.named_files import FileUnreadable, read_text
 from bridge.net.tls import TlsFile, TlsUnusable
 from bridge.session.bridge_login import BridgeLogins
 from bridge.session.kept_users import ALLOWED, KeptUsers, UsersUnreadable, parse_users

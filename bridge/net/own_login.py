@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 
 import trio
 
-from bridge import named_files
+from bridge.config import named_files
+from bridge.config.named_files import FileUnreadable
 from bridge.log_lines import Line, RateLimitedLog
-from bridge.named_files import FileUnreadable
 from bridge.net.clock import now_ms
 from bridge.ports import BrokerUnreachable
 from bridge.wire.sasl import BearerToken, Credentials, Mechanism

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import trio
 
-from bridge.named_files import FileUnreadable, read_bytes
+from bridge.config.named_files import FileUnreadable, read_bytes
 from bridge.net.shared import LOG
 
 # ---------------------------------------------------------------------------------------------- tls

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import httpx
 import trio
 
-from bridge.named_files import SECRET_BYTES_MAX
+from bridge.config.named_files import SECRET_BYTES_MAX
 from bridge.net.own_login import Granted, SecretUnreadable, TokenEndpoint, is_token
 from bridge.wire.sasl import BearerToken
 

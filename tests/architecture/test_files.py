@@ -11,17 +11,18 @@ import pytest
 
 from tests.architecture.source_tree import SourceFile, source_files
 
-ROOMS = ("admin", "app", "cli", "config", "migration", "net", "shadow", "telemetry", "whatif")
+ROOMS = ("admin", "analytics/shadow", "app", "cli", "config", "migration", "net", "telemetry", "whatif")
 READS = {"read_text", "read_bytes", "open"}
 READERS = {"named_files"}
 """Modules whose functions of these names have the bound."""
 OWN: dict[str, str] = {
+    "bridge/config/named_files.py: Path(path).open": "the reader",
     "bridge/net/broker_ports.py: self.open": "a port",
     "bridge/net/broker_side.py: self.open": "a connection",
     "bridge/net/client_questions.py: self._broker.open": "a connection",
     "bridge/net/listener.py: os.open": "the null device, kept as a spare descriptor",
     "bridge/net/proxy.py: self.broker_ports.open": "a port",
-    "bridge/shadow/live.py: path.open": "lines of the event log, each with a bound",
+    "bridge/analytics/shadow/live.py: path.open": "lines of the event log, each with a bound",
     "bridge/telemetry/event_log/files.py: os.open": "its own files, to write",
     "bridge/telemetry/event_log/files.py: path.open": "lines of the event log, each with a bound",
     "bridge/telemetry/event_log/spool.py: segment.path.open": "its own files",
@@ -58,5 +59,5 @@ def test_what_reads_a_file_is_found(line: str, found: list[str]) -> None:
 def test_files_that_are_named_are_read_by_one_reader() -> None:
     """Two commands read theirs whole, be it a disk."""
     found = {each for room in ROOMS for file in source_files([f"bridge/{room}"]) for each in reads(file)}
-    assert found - OWN.keys() == set(), "use bridge.named_files, which has a bound"
+    assert found - OWN.keys() == set(), "use bridge.config.named_files, which has a bound"
     assert OWN.keys() - found == set(), "gone: take it from the list"

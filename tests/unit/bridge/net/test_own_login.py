@@ -10,8 +10,8 @@ import pytest
 import trio
 import trio.testing
 
+from bridge.config.named_files import SECRET_BYTES_MAX
 from bridge.log_lines import RateLimitedLog
-from bridge.named_files import SECRET_BYTES_MAX
 from bridge.net.own_login import (
     REFUSED_MS,
     LoginSource,

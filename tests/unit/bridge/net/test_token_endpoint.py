@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.named_files import SECRET_BYTES_MAX
+from bridge.config.named_files import SECRET_BYTES_MAX
 from bridge.net.own_login import Granted, SecretUnreadable, TokenEndpoint
 from bridge.net.token_endpoint import LIFE_MAX_S, LIFE_S, ask_endpoint
 from bridge.wire.sasl import BearerToken

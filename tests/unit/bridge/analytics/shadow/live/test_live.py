@@ -1,6 +1,6 @@
 """What is told of a group's rebalances, and when."""
 
-from bridge.shadow.live import Shadow, Side
+from bridge.analytics.shadow.live import Shadow, Side
 from bridge.whatif.comparison import compare
 from bridge.whatif.configuration import configure
 from bridge.whatif.history import BEGINS_IN_THE_MIDDLE

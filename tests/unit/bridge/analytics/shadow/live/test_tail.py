@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.shadow import live
-from bridge.shadow.live import Tail
+from bridge.analytics.shadow import live
+from bridge.analytics.shadow.live import Tail
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.schema.facts import Event
 from bridge.whatif.comparison import OF_GROUPS, OF_NO_GROUP

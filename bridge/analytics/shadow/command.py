@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from bridge.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, Told
+from bridge.analytics.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, Told
 from bridge.telemetry.event_log.files import event_files
 from bridge.telemetry.trace.selection import NothingToShow, find_folder, log_options
 from bridge.whatif.configuration import Unplayable, configure

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bridge.shadow import command
-from bridge.shadow.command import shadow
+from bridge.analytics.shadow import command
+from bridge.analytics.shadow.command import shadow
 from bridge.telemetry.event_log.codec import encode_event
 from tests.support.event_stories import Story
 from tests.support.whatif_log import write_whatif_log

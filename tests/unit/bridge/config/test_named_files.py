@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.named_files import SECRET_BYTES_MAX, FileUnreadable, read_bytes, read_secret, read_text
+from bridge.config.named_files import SECRET_BYTES_MAX, FileUnreadable, read_bytes, read_secret, read_text
 
 
 def told(path: str | Path) -> str:
