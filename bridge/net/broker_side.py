@@ -383,10 +383,9 @@ class BrokerSide:
                     if self.transport is not transport:
                         # Closed here, because sending failed first: that has been dealt with.
                         return
-            if self._has_work:
-                turns = 0
-                if not await self._go_on(transport):
-                    return
+            # Which need not wait: of a long answer that no kernel can move more is read as well.
+            if self._has_work and not await self._go_on(transport):
+                return
             turns += 1
             if turns == TURNS_WITHOUT_CHECKPOINT:
                 turns = 0

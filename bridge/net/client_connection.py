@@ -245,7 +245,6 @@ class ClientConnection:
             left = self.session.requests.bytes_to_pass_on
             if left >= SPLICE_BYTES_MIN:
                 await self._broker.splice_rest(left)
-                turns = 0
             if count < room and not left:
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
                 return True

@@ -8,7 +8,13 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Router
-from bridge.net.broker_side import PIECE_BYTES, PIECES_WITHOUT_CHECKPOINT, BrokerSide, hear_out
+from bridge.net.broker_side import (
+    PIECE_BYTES,
+    PIECES_WITHOUT_CHECKPOINT,
+    TURNS_WITHOUT_CHECKPOINT,
+    BrokerSide,
+    hear_out,
+)
 from bridge.net.client_connection import ClientConnection
 from bridge.net.own_login import Proof
 from bridge.net.shared import InFlight, Shared, no_place
@@ -322,6 +328,35 @@ async def test_however_many_answers_come_at_once_others_have_their_turn(
         await trio.testing.wait_all_tasks_blocked()
     assert b"".join(asking.sent) == answers
     assert 0 < longest.most <= PIECES_WITHOUT_CHECKPOINT + 1
+
+
+async def test_long_answer_that_no_kernel_moves_lets_others_have_their_turn(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in TLS, from a broker that is faster than the bridge to a client that takes everything."""
+    whole, longest = answer(1, bytes(6_000_000)), LongestTurn(monkeypatch, Pieces, "recv_into")
+    broker = Pieces(*(whole[at : at + 60_000] for at in range(0, len(whole), 60_000)))
+    asking = Pieces(request(ApiKey.FETCH, 11, 1))
+    with longest:
+        nursery.start_soon(connection_between(asking, broker, Limits()).run)
+        await trio.testing.wait_all_tasks_blocked()
+    assert b"".join(asking.sent) == whole
+    # The client's side reads in the same turn.
+    assert 0 < longest.most <= TURNS_WITHOUT_CHECKPOINT + 2
+
+
+async def test_long_request_that_no_kernel_moves_lets_others_have_their_turn(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same in the other direction."""
+    longest, broker = LongestTurn(monkeypatch, Pieces, "recv_into"), Pieces()
+    whole = request(ApiKey.FETCH, 11, 1, bytes(6_000_000))
+    asking = Pieces(*(whole[at : at + 60_000] for at in range(0, len(whole), 60_000)))
+    with longest:
+        nursery.start_soon(connection_between(asking, broker, Limits()).run)
+        await trio.testing.wait_all_tasks_blocked()
+    assert b"".join(broker.sent) == whole
+    assert 0 < longest.most <= TURNS_WITHOUT_CHECKPOINT + 2
 
 
 async def test_large_answers_to_questions_count_by_their_size(
