@@ -284,10 +284,13 @@ async def test_newcomers_that_ask_side_by_side_read_one_answer(
         clients = [await front.dial(), await front.dial()]
         for number, client in enumerate(clients):
             await client.send(join(number, *topics))
-        await settle()
         assert broker.gate is not None
-        broker.gate.set()
-        await settle()
+        with trio.fail_after(60):
+            while len(broker.questions) < len(clients):
+                await trio.lowlevel.checkpoint()
+            broker.gate.set()
+            while len(front.groups.submitted) < len(clients):
+                await trio.lowlevel.checkpoint()
         assert sorted(broker.questions) == [ApiKey.METADATA] * 2 + [ApiKey.DESCRIBE_GROUPS] * 2
         assert (len(front.groups.submitted), len(read_by)) == (2, read)
 
