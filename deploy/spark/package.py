@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 OF_REPLAYS = ("bridge/whatif", "bridge/engine", "bridge/telemetry/following", "bridge/telemetry/cause")
 PACKED = ("bridge/analytics", "bridge/migration/canary", "bridge/telemetry/schema", "translators/dialects", *OF_REPLAYS)
 """The room, the judge that it asks, the words of the event log and of the protocols, and what plays a group again."""
+STAYS = ("bridge/analytics/shadow",)
+"""Reads the event log of a bridge beside it, never on a cluster; what it reads with does not travel."""
 SINGLE_FILES = (Path("bridge/log_lines.py"),)
 """What the follower says of what it leaves out."""
 FIXED_TIME = (2020, 1, 1, 0, 0, 0)
@@ -25,7 +27,8 @@ def members(root: Path) -> Iterator[Path]:
     yield from sorted(parent / "__init__.py" for parent in above if (root / parent / "__init__.py").is_file())
     yield from SINGLE_FILES
     for folder in PACKED:
-        yield from sorted(path.relative_to(root) for path in (root / folder).rglob("*.py"))
+        files = (path.relative_to(root) for path in (root / folder).rglob("*.py"))
+        yield from sorted(path for path in files if not any(path.is_relative_to(stays) for stays in STAYS))
 
 
 def pack(target: Path, root: Path = ROOT) -> int:
