@@ -12,7 +12,7 @@ from pathlib import Path
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 from tests.suites.go_suite import SUITES, GoSuite, SuiteError, build, differences, run
-from tests.support.bridge_process import bridge_process
+from tests.support.bridge_process import UPSTREAM_GLOB, bridge_process
 
 BROKER: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "true"}
 SETTINGS: Mapping[str, str] = {
@@ -21,12 +21,13 @@ SETTINGS: Mapping[str, str] = {
     "embedded.topics.refresh.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
 }
-ROADS: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
-    "pass": ((), SETTINGS),
-    "embedded": (("*",), SETTINGS),
-    "embedded, classic": (("*",), {**SETTINGS, "embedded.initial.group.type": "classic"}),
+ROADS: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, str]]] = {
+    "pass": ((), UPSTREAM_GLOB, SETTINGS),
+    "embedded": (("*",), UPSTREAM_GLOB, SETTINGS),
+    "embedded, classic": (("*",), UPSTREAM_GLOB, {**SETTINGS, "embedded.initial.group.type": "classic"}),
+    "upstream": ((), "*", SETTINGS),
 }
-"""Name of a road -> globs of embedded groups, and the bridge's settings."""
+"""Name of a road -> globs of embedded groups, the glob of those on upstream, and the bridge's settings."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,25 +36,30 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--kafka", default=DEFAULT_VERSION, help="version of the broker")
     parser.add_argument("--only", default=".", help="regular expression of the tests' names")
+    parser.add_argument("--road", action="append", choices=sorted(ROADS), help="only this one; may be said again")
     chosen = parser.parse_args(arguments)
     directory = Path(tempfile.mkdtemp(prefix="suites-"))
     print(f"logs are in {directory}")
     try:
-        return _compare(SUITES[chosen.suite], chosen.kafka, chosen.only, directory)
+        roads = tuple(chosen.road or ROADS)
+        return _compare(SUITES[chosen.suite], chosen.kafka, chosen.only, directory, roads)
     except SuiteError as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def _compare(suite: GoSuite, version: str, only: str, directory: Path) -> int:
+def _compare(suite: GoSuite, version: str, only: str, directory: Path, roads: Sequence[str]) -> int:
     program = build(suite, directory)
     settings = BrokerSettings(version=version, properties=BROKER)
     found = 0
     with start_broker(settings, directory=directory / "kafka") as broker:
         direct = run(suite, program, broker.bootstrap, only=only, log=directory / "direct.log")
         print(f"direct: {_counts(direct)}")
-        for road, (globs, of_bridge) in ROADS.items():
-            with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
+        for road in roads:
+            globs, upstream_glob, of_bridge = ROADS[road]
+            with bridge_process(
+                broker.bootstrap, globs, directory / "bridge", of_bridge, upstream_glob=upstream_glob
+            ) as bridge:
                 log = directory / f"{road.replace(', ', '-')}.log"
                 bridged = run(suite, program, bridge.bootstrap, only=only, log=log)
             print(f"{road}: {_counts(bridged)}")

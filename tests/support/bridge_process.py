@@ -70,8 +70,9 @@ def bridge_process(
     settings: Mapping[str, str] = QUICK_SETTINGS,
     *,
     has_admin: bool = False,
+    upstream_glob: str = UPSTREAM_GLOB,
 ) -> Iterator[BridgeProcess]:
-    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `UPSTREAM_GLOB` on upstream.
+    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `upstream_glob` on upstream.
 
     `has_admin` gives it an admin API; of a `listen` or `admin.listen` among the settings the host counts.
     At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
@@ -86,7 +87,7 @@ def bridge_process(
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
     command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]
     command += [word for glob in globs for word in ("--embedded", glob)]
-    command += ["--upstream", UPSTREAM_GLOB]
+    command += ["--upstream", upstream_glob]
     command += [
         word for name, value in settings.items() if name != "admin.listen" for word in ("--set", f"{name}={value}")
     ]

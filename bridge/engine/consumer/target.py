@@ -63,7 +63,8 @@ def _gives_up(group: Group, member_id: MemberId, share: Partitions) -> bool:
     if member is None or member.subscription.speaks is not Speaks.CLASSIC:
         return False
     held = member.current.assigned
-    return not held.keys() <= share and group.target.get(member_id) != share and len(set(held.values())) > 1
+    # Most members got all they have at once, and that is seen at the least cost.
+    return len(set(held.values())) > 1 and not held.keys() <= share and group.target.get(member_id) != share
 
 
 def _swaps(held: AssignedEpochs, share: Partitions) -> list[tuple[TopicIdPartition, TopicIdPartition]]:
@@ -148,10 +149,12 @@ def _is_by_count(assignor: Assignor) -> bool:
 def choose_assignor(state: Shard, group: Group) -> str:
     """The name with most votes, the configured order breaking ties; without votes the first configured (K2.27)."""
     own = settings_of(state, group.group_id).group_consumer_assignors
+    voted = [name for name in group.votes if name in state.assignors]
+    if not voted and own and own[0] in state.assignors:
+        return own[0]
     # An admin may have named one for the group that is installed no more since the bridge was started again.
     names = [name for name in own if name in state.assignors]
     names = names or list(configured_settings(state.settings, group.group_id).group_consumer_assignors)
-    voted = [name for name in group.votes if name in state.assignors]
     if not voted:
         return names[0]
     order = {name: position for position, name in enumerate(names)}
