@@ -60,6 +60,11 @@ from translators.reactions import REACTIONS, Retry
 
 _UNREACHABLE = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the client has no connection to the broker now")
 
+_ELSEWHERE_OR_NOT_YET = frozenset(
+    {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+)
+"""What a broker says that has not heard a farewell."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Question:
@@ -129,6 +134,8 @@ class UpstreamCoordinator:
         self._flights: dict[int, _Flight] = {}
         self._numbers = count(1)
         self._farewells = Farewells()
+        self._seen_off: set[MemberRef] = set()
+        """Whose farewell was kept for others to say, as long as its own machine tries to."""
         self._told: list[CoordinatorEvent] = []
         self.gone: Callable[[MemberRef], None] = lambda _: None
         """Hears of a member that is no member any more."""
@@ -170,18 +177,29 @@ class UpstreamCoordinator:
         way = self._access(question.via)
         if way.connection != question.via.connection or not self.knows_topics:
             self._answered.append((question, None))
-            if isinstance(asked, Farewell):
-                # By the time that it is said nobody knows any more as whom the broker has it.
+            if isinstance(asked, Farewell) and question.member not in self._seen_off:
+                # Its machine says it again and again; and by the time that it is said by another nobody knows any more
+                # as whom the broker has it.
+                self._seen_off.add(question.member)
                 self._farewells.keep(replace(asked, member_id=self.seat_id(question.member)))
             return
         if asked.group_id in self._farewells and self.speaks_for_others():
             for farewell in self._farewells.take(asked.group_id):
-                way.ask(None, to_heartbeat(farewell, None, self._catalog), _unheard)
+                self._see_off(farewell, way)
         if asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH:
             for farewell in self._farewells.take_seat(asked.group_id, asked.instance_id):
-                way.ask(None, to_heartbeat(farewell, None, self._catalog), _unheard)
+                self._see_off(farewell, way)
         self._open[question.ref] = question
         self._say(question, way)
+
+    def _see_off(self, farewell: Farewell, way: BrokerAccess) -> None:
+        """Say it for a member that is gone; who is not heard, as while the coordinator moves, has it said later."""
+
+        def take(reply: GroupReply | None) -> None:
+            if not isinstance(reply, ConsumerGroupHeartbeatReply) or reply.error in _ELSEWHERE_OR_NOT_YET:
+                self._farewells.keep(farewell)
+
+        way.ask(None, to_heartbeat(farewell, None, self._catalog), take)
 
     def _say(self, question: _Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
@@ -284,8 +302,7 @@ class UpstreamCoordinator:
                     ids = frozenset(one.member.member_id for one in members if one.member.group_id == group_id)
                     self._told.append(MembersCalled(group_id, ids))
             case LetGo(member):
-                self._said.pop(member, None)
-                self._held.pop(member, None)
+                self._forget(member)
                 self._told.append(MemberReleased(member))
             case _:
                 assert_never(order)
@@ -296,13 +313,17 @@ class UpstreamCoordinator:
 
     def release(self, member: MemberRef, reason: DepartReason | None) -> None:
         """See `ports.Coordinator`: the farewell was said before, as far as there was a way to say it."""
+        self._forget(member)
+        if reason is not None:
+            self.left_overs.note_gone(member)
+            self.gone(member)
+
+    def _forget(self, member: MemberRef) -> None:
         self._said.pop(member, None)
         self._held.pop(member, None)
         self._elsewhere.pop(member, None)
         self._hidden.discard(member)
-        if reason is not None:
-            self.left_overs.note_gone(member)
-            self.gone(member)
+        self._seen_off.discard(member)
 
     def lose_connection(self, connection: int) -> None:
         """See `ports.Coordinator`: the broker keeps the member's seat for its session; the machine asks again by the
@@ -325,6 +346,7 @@ class UpstreamCoordinator:
         self._told.clear()
         self._elsewhere.clear()
         self._hidden.clear()
+        self._seen_off.clear()
         self.hidden.clear()
         self.refused.clear()
 

@@ -134,13 +134,13 @@ class UpstreamGroups:
             self.refuse(ref, client, request, closed)
             return
         match request:
-            case Heartbeat() if not self.task.has_queued:
+            case Heartbeat():
                 self._beat(Arrival(ref, client, request), request)
             case JoinGroup():
                 self._join(Arrival(ref, client, request), request)
             case SyncGroup() if self._calls_left_over(request):
                 self._deliver(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
-            case SyncGroup() | Heartbeat() | LeaveGroup():
+            case SyncGroup() | LeaveGroup():
                 self.task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()
@@ -157,7 +157,10 @@ class UpstreamGroups:
             self._machines.beat(member, request.generation, self._now_ms())
             self._deliver(arrival.ref, HeartbeatReply(ErrorCode.NOT_COORDINATOR))
         elif self._calls_left_over(request):
+            # Also where joins of others are queued, as they are behind every restart.
             self._deliver(arrival.ref, HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS))
+        elif self.task.has_queued:
+            self.task.queue(arrival)
         else:
             self.task.beat(arrival, request)
 

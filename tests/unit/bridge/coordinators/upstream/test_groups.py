@@ -1,5 +1,7 @@
 """Classic clients whose group a broker coordinates, from JoinGroup to LeaveGroup."""
 
+from functools import partial
+
 import pytest
 from trio.testing import MockClock
 
@@ -10,6 +12,7 @@ from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
 from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName, TopicPartition
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
@@ -123,6 +126,32 @@ async def test_gone_member_is_seen_off_by_another(seat: str, autojump_clock: Moc
             if (seat, -1) in said:
                 return
         raise AssertionError(said)
+
+
+@pytest.mark.parametrize("unheard", [None, refused(ErrorCode.NOT_COORDINATOR)], ids=["lost", "coordinator moved"])
+async def test_farewell_is_said_until_it_is_heard_and_then_no_more(
+    unheard: ConsumerGroupHeartbeatReply | None, autojump_clock: MockClock
+) -> None:
+    """It is kept once however often its machine tries, and by a way that leads nowhere it is not said for good."""
+    async with upstream_world() as world:
+        world.groups.speak_for_others(lambda: True)
+        await world.form("a", granted(1, 0))
+        other = FakeVia(connection=2)
+        generation = await world.form("b", granted(2, 1), other)
+        world.groups.disconnected(world.via.connection)
+        del world.vias[world.via.connection]
+        said = 0
+        for _ in range(80):
+            await world.beat("b", generation, other)
+            is_farewell = (await world.asked(other)).member_id == "a"
+            reply = unheard if is_farewell and not said else unchanged(2)
+            other.answer(partial(_say, reply))
+            said += is_farewell
+        assert said == 2
+
+
+def _say(reply: ConsumerGroupHeartbeatReply | None, _request: Request) -> Reply | None:
+    return reply
 
 
 async def test_journal_brings_members_back(autojump_clock: MockClock) -> None:

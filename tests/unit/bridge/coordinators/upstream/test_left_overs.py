@@ -47,6 +47,14 @@ async def test_heartbeat_of_a_left_over_is_answered_as_a_call_once(autojump_cloc
         assert world.via.open == []
 
 
+async def test_heartbeat_of_a_left_over_behind_the_joins_of_others_is_a_call_too(autojump_clock: MockClock) -> None:
+    """Behind a restart everybody comes at once: it was told that it is no member, and dropped all that it had."""
+    async with upstream_world(resume_ms=RESUME_MS) as world:
+        await world.form("b", granted(1, 0))
+        world.send(join_request("c"))
+        assert await world.beat("a", 7) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
 async def test_left_over_goes_on_with_the_seat_that_the_broker_has(autojump_clock: MockClock) -> None:
     """Epoch 0 under its own id gives it what it had; its generation stays, so that it revokes nothing."""
     async with upstream_world(resume_ms=RESUME_MS) as world:
