@@ -40,18 +40,14 @@ Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
 
 
-_CUT_OFF = Refusal(
-    _NOT_ASKED,
-    "EB-GROUP-022: it can't be found out what the brokers have of that name: whose request had it looked up is "
-    "gone; the client tries again",
-)
-
-
 @dataclass(slots=True)
 class _Look:
-    """One question for a group, on which all of its requests wait; without a word it is a refusal."""
+    """One question for a group, on which all of its requests wait, unless whose it is hangs up: `is_over` then stays
+    False.
+    """
 
-    refusal: Refusal | None = _CUT_OFF
+    refusal: Refusal | None = None
+    is_over: bool = False
     done: trio.Event = field(default_factory=trio.Event)
 
 
@@ -131,10 +127,11 @@ class GroupPlaces:
 
     async def place(self, group_id: GroupId) -> Refusal | None:
         """Find out where a group goes, and have the router know it; the refusal if that can't be found out now."""
-        running = self._looks.get(group_id)
-        if running is not None:
+        while (running := self._looks.get(group_id)) is not None:
             await running.done.wait()
-            return running.refusal
+            if running.is_over:
+                return running.refusal
+            # Whoever is first to notice looks in its own time.
         if group_id in self._router.staying:
             if not self._may_have_ended(group_id):
                 return None
@@ -143,6 +140,7 @@ class GroupPlaces:
         running = self._looks[group_id] = _Look()
         try:
             running.refusal = await self._look(group_id)
+            running.is_over = True
         finally:
             del self._looks[group_id]
             running.done.set()

@@ -74,7 +74,6 @@ class EmbeddedSettings:
 
 
 LOG = logging.getLogger("epochbridge.coordinators")
-_CUT_OFF = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the look at the broker failed")
 _OF_MEMBERS = JoinGroup | SyncGroup | Heartbeat | ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
 _CARRIED_OUT = LeaveGroupReply(error=ErrorCode.NONE)
 

@@ -60,9 +60,12 @@ class Questions:
 
 @dataclass(slots=True)
 class _Look:
-    """One question for a group's members, on which all joins of the group wait; without a word it is a refusal."""
+    """One question for a group's members, on which all joins of the group wait; if the time of the join whose it is
+    was over before it was answered, `is_over` stays False.
+    """
 
-    refusal: Refusal | None = _TOO_SLOW
+    refusal: Refusal | None = None
+    is_over: bool = False
     done: trio.Event = field(default_factory=trio.Event)
 
 
@@ -131,17 +134,20 @@ class JoinChecks:
                 raise
 
     async def _ask_members(self, group_id: GroupId) -> Refusal | None:
+        while (running := self._looks.get(group_id)) is not None:
+            await running.done.wait()
+            if running.is_over:
+                return running.refusal
+            # Whoever came later asks again in the time that it has left.
         if group_id in self._cleared:
             return None
-        running = self._looks.get(group_id)
-        if running is not None:
-            await running.done.wait()
-            return running.refusal
         look = self._looks[group_id] = _Look()
         try:
             look.refusal = await self._find_foreign_members(group_id)
+            look.is_over = True
         except BrokerUnreachable as problem:
             look.refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
+            look.is_over = True
         finally:
             del self._looks[group_id]
             look.done.set()

@@ -293,8 +293,9 @@ class GiveBackMove:
                 self._map(member_id, generation, is_called)
             case Keep(member_id):
                 self._keep(member_id)
-            case Drop():
-                """Its requests go to the broker, which knows it no more."""
+            case Drop(member_id):
+                # Its requests go to the broker, which knows it no more, by whatever name; nor does a machine.
+                self._upstream.names.take_out(MemberRef(self._group_id, member_id))
             case _:
                 assert_never(effect)
 

@@ -178,8 +178,7 @@ class Journey:
             self._conclude_give_back(move)
         elif move is None:
             self.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
-            self._parts.places.end_move(self._order.group_id)
-            self._forget()
+            self._give_way()
 
     async def _make(self) -> None:
         found: Members | tuple[Obstacle, ...] = ()
@@ -188,18 +187,22 @@ class Journey:
         is_written = await self._prepare(found)
         if isinstance(found, tuple) and not self._is_stopped:
             self.progress.refuse(found, "it was not begun; nothing was changed")
-            self._forget()
-            # The end of the move before it may not have been written while this order was there.
-            self._life.write_end(self._order.group_id)
+            self._give_way()
         elif self._is_stopped or not is_written:
-            self._parts.places.end_move(self._order.group_id)
-            self._forget()
+            self._give_way()
             if self._is_stopped:
                 self.progress.end(MoveStage.STOPPED, "stopped before it was begun; nothing was changed")
             else:
                 self.progress.refuse((unwritten(self._order.group_id),), "it was not begun; nothing was changed")
         elif not isinstance(found, tuple):
             self._begin_leg(found)
+
+    def _give_way(self) -> None:
+        """It is not begun. The end of the move before it may not have been written while this order was there: that
+        waits, as ever, until it is written who has a machine.
+        """
+        self._forget()
+        self._life.write_end(self._order.group_id)
 
     def _begin_leg(self, members: Members) -> None:
         """Make the move that is at hand, of these members."""

@@ -122,7 +122,8 @@ class LiveMoves:
         while True:
             await trio.sleep(LOOK_S)
             for running in tuple(self._running.values()):
-                running.look()
+                # A bug in one must not have the requests of the others held for longer than they may be.
+                self._supervised.spare(MOVES, running.look)
 
     def _progress(self, order: MoveOrder) -> Progress:
         running = self._running.get(order.group_id)

@@ -284,6 +284,8 @@ class TakeOverMove:
             case Drop(member_id):
                 # Whatever it still has in use is somebody else's by now: it is not asked what it has, as after a start.
                 self._upstream.note_gone(MemberRef(self._group_id, member_id))
+                # A client that never comes back would have its mapping kept for good.
+                self._mapped.take_out(self._group_id, member_id)
             case Keep():
                 """Its requests go where its stage says."""
             case _:

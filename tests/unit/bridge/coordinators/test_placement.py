@@ -149,8 +149,10 @@ async def test_group_that_can_not_be_looked_up_is_refused_until_it_can(autojump_
     assert await slow.places.place(GROUP) is not None
 
 
-async def test_look_that_ends_with_its_client_finds_nothing(autojump_clock: MockClock) -> None:
-    """Whoever waited for it took that for a word of the broker, and the group for one that goes by its rule."""
+async def test_look_that_ends_with_its_client_is_gone_on_with_by_who_waited(autojump_clock: MockClock) -> None:
+    """One look for all of them: nobody takes the end of another's connection for a word of the broker, nor is told to
+    come again for it.
+    """
     site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=1.0))
     told = list[Refusal | None]()
 
@@ -159,10 +161,20 @@ async def test_look_that_ends_with_its_client_finds_nothing(autojump_clock: Mock
 
     async with trio.open_nursery() as nursery:
         with trio.CancelScope() as first:
-            nursery.start_soon(wait_too)
+            for _ in range(3):
+                nursery.start_soon(wait_too)
             nursery.start_soon(_hang_up_after, 0.5, first)
             await site.places.place(GROUP)
-    assert [refusal and refusal.code for refusal in told] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert told == [None] * 3
+    assert site.router.road(GROUP) is Road.PASS
+    assert site.broker.asked == [f"describe {GROUP}"] * 2
+
+
+async def test_look_that_nobody_waits_for_any_more_leaves_the_group_unknown(autojump_clock: MockClock) -> None:
+    """The next request has it looked up."""
+    site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=1.0))
+    with trio.move_on_after(0.5):
+        await site.places.place(GROUP)
     assert not site.places.is_known(GROUP)
     assert await site.place() is Road.PASS
 

@@ -38,8 +38,9 @@ async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> No
 
 
 async def test_joins_that_wait_for_one_look_share_its_refusal(autojump_clock: MockClock) -> None:
-    """Also when whoever asked gave up: without a word it is a refusal, never a pass."""
-    broker = FakeBroker(delay_s=7.0)
+    """Many clients come at once."""
+    loading = DescribedGroup(error=ErrorCode.UNKNOWN_SERVER_ERROR, group_id=GROUP)
+    broker = FakeBroker(described=loading, delay_s=3.0)
     gate, refusals = gate_of(broker), list[Refusal | None]()
     questions = Questions(GROUP, asks_members=True, asks_topics=False)
 
@@ -52,6 +53,28 @@ async def test_joins_that_wait_for_one_look_share_its_refusal(autojump_clock: Mo
         nursery.start_soon(ask)
     assert [refusal.code for refusal in refusals if refusal] == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
     assert len(broker.asked) == 1
+
+
+async def test_every_join_waits_for_its_own_time(autojump_clock: MockClock) -> None:
+    """Not for that of the first: when that gave up whoever had come later was told at once that the broker is slow."""
+    broker = FakeBroker(delay_s=6.0)
+    gate = gate_of(broker)
+    answered_s: dict[float, float] = {}
+    questions = Questions(GROUP, asks_members=True, asks_topics=False)
+
+    async def ask(came_s: float) -> None:
+        await trio.sleep(came_s)
+        refusal = await gate.ask(questions)
+        assert refusal is None or refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        answered_s[came_s] = trio.current_time() - started_s if refusal is None else -1
+
+    started_s = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for came_s in (0.0, 4.5):
+            nursery.start_soon(ask, came_s)
+        await trio.sleep(4.6)
+        broker.delay_s = 1.0
+    assert answered_s == {0.0: -1, 4.5: pytest.approx(6.0, abs=0.1)}
 
 
 async def test_description_with_an_error_is_no_clearance(autojump_clock: MockClock) -> None:

@@ -5,11 +5,20 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.moving.candidates import REST_S, Candidates
+from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from tests.support.embedded_world import commit_request, leave_request, native_join
-from tests.support.moving_world import GENERATION, SESSION_MS, MovingWorld, classic_join, moving_world, ref_of
+from tests.support.moving_world import (
+    GENERATION,
+    SESSION_MS,
+    FakeFacts,
+    MovingWorld,
+    classic_join,
+    moving_world,
+    ref_of,
+)
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.reseated_world import described
 from tests.support.upstream_world import granted, refused, unchanged
@@ -323,6 +332,22 @@ async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: Mock
         assert [type(one) for one in world.asked("a")] == [Heartbeat]
         assert world.progress().count(MemberStage.GONE) == 1
         assert world.road("a") is Road.PASS
+
+
+async def test_name_of_a_seat_that_the_broker_has_no_more_ends_with_it(autojump_clock: MockClock) -> None:
+    """Its client joins under an id of its own, or never: the name would be kept for good, also in the journal."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        await taken_over(world)
+        names = world.candidates.around.upstream.names
+        names.put(ref_of("a"), MemberId("seat"))
+        await world.order(Road.PASS, "a")
+        world.beat("a")
+        gone = JoinGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=MemberId("seat"))
+        assert getattr(world.answer("a", gone), "member_id", "") == "seat"
+        await trio.sleep(0.5)
+        assert (world.progress().count(MemberStage.GONE), names.of(GROUP)) == (1, {})
+        assert "named" not in facts.kept.get(FACTS + GROUP, "")
 
 
 async def test_member_that_leaves_before_its_turn_does_so_as_a_consumer(

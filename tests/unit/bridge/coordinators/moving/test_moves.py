@@ -2,16 +2,20 @@
 
 import json
 
+import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.moving.candidates import LOOK_S
+from bridge.coordinators.moving.journey import Journey
 from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
 from tests.support.moving_world import GENERATION, FakeFacts, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 MEMBERS = {"a": ZERO, "b": ONE}
@@ -28,6 +32,26 @@ async def test_second_order_is_refused_while_one_is_carried_out(autojump_clock: 
         assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-202")
         assert world.progress().order.destination is Road.UPSTREAM
         assert [move.stage for move in world.live.all()] == [MoveStage.MOVING]
+
+
+async def test_bug_in_one_move_keeps_no_other_from_being_looked_after(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests of every other group would be held for longer than they may be; each failure is counted."""
+    looked: list[GroupId] = []
+
+    def look(journey: Journey) -> None:
+        looked.append(journey.progress.now.order.group_id)
+        if looked[-1] != GROUP:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(Journey, "look", look)
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.live.start(MoveOrder(GroupId("another"), Road.UPSTREAM))
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(10 * LOOK_S + LOOK_S / 2)
+        assert looked.count(GROUP) == looked.count(GroupId("another")) >= 10
 
 
 async def test_nobody_to_be_moved_is_an_obstacle_and_a_check_changes_nothing(autojump_clock: MockClock) -> None:
@@ -54,4 +78,30 @@ async def test_move_before_an_order_that_is_refused_is_over_in_the_journal(autoj
         world.live.start(MoveOrder(GROUP, Road.EMBEDDED, (MemberId("a"),)))
         await trio.sleep(0.5)
         assert world.progress().stage is MoveStage.REFUSED
+        assert "move" not in json.loads(facts.kept[FACTS + GROUP])
+
+
+async def test_end_of_a_move_before_an_order_that_is_stopped_waits_for_its_members_to_be_written(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bridge killed before that would know neither of the move nor of their machines."""
+    facts, is_written = FakeFacts(), False
+
+    async def written(_groups: UpstreamGroups) -> bool:
+        await trio.lowlevel.checkpoint()
+        return is_written
+
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        monkeypatch.setattr(UpstreamGroups, "written", written)
+        world.answer("a", granted(GENERATION, 0))
+        world.live.start(MoveOrder(GROUP, Road.PASS))
+        assert world.live.stop(GROUP) is not None
+        await trio.sleep(0.5)
+        assert world.progress().stage is MoveStage.STOPPED
+        assert "move" in json.loads(facts.kept[FACTS + GROUP])
+        is_written = True
+        await trio.sleep(0.5)
         assert "move" not in json.loads(facts.kept[FACTS + GROUP])

@@ -13,7 +13,7 @@ from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.moving.takeover import SCOUT_BEAT_MS
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage
 from bridge.migration.route import Road
-from bridge.wire.codec.registry import error_reply
+from bridge.wire.codec.registry import Reply, error_reply
 from tests.support.embedded_world import commit_request, leave_request, native_join
 from tests.support.moving_world import (
     GENERATION,
@@ -462,6 +462,27 @@ async def test_member_whose_partitions_were_given_away_is_dropped_with_a_farewel
         assert done.count(MemberStage.GONE) == 1
         assert "had to be told" in done.verdict
         assert world.code(world.beat("a")) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("answer", [granted(GENERATION, 1), refused(ErrorCode.UNKNOWN_MEMBER_ID)])
+async def test_mapping_of_a_member_that_is_dropped_ends_with_it(answer: Reply, autojump_clock: MockClock) -> None:
+    """Its client may never come back: it would be kept for good, also in the journal."""
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        seat = MappedSeat(
+            member_id=MemberId("a"), generation=GENERATION, seat_id=MemberId("seat"), seat_generation=GENERATION
+        )
+        world.mapped.put(GROUP, seat)
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.at_broker({"seat": ZERO})
+        await world.order(Road.UPSTREAM)
+        world.beat("a")
+        world.answer("a", NOT_FOUND)
+        world.answer("a", answer)
+        assert {getattr(one, "member_id", "") for one in world.asked("a")} <= {"seat"}
+        await trio.sleep(0.5)
+        assert (world.progress().count(MemberStage.GONE), world.mapped.seats_of(GROUP)) == (1, {})
+        assert "mapped" not in facts.kept.get(FACTS + GROUP, "")
 
 
 async def test_member_that_its_broker_has_no_more_is_told_so_also_behind_a_restart(autojump_clock: MockClock) -> None:
