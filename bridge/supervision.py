@@ -52,6 +52,7 @@ LEDGER = Task(
 )
 COMPACTION = Task("compaction", "condenses the journal", "nothing: tried again when the journal has grown further")
 TOPICS = Task("topics", "looks at the cluster's topics", "nothing: started again")
+PATTERNS = Task("patterns", "learns anew what patterns match when topics change", "nothing: started again")
 RECOMMIT = Task("recommit", "commits the offsets of live groups again", "nothing: started again")
 BRIDGES = Task("bridges", "notices other bridges before the same cluster", "nothing: started again")
 OFFSETS = Task("offsets", "compares committed offsets with what came through the bridge", "nothing: started again")
@@ -71,7 +72,7 @@ TASKS: Mapping[str, Task] = {
     for task in (
         *(ACCEPT, POLLER, SWEEP, REFRESH, CERTIFICATES),
         *(CONNECTION, CLIENT_READER, BROKER_READER, SENDER, BROKER_OPENER, DELIVERY, BROKER_ANSWER),
-        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
+        *(OWNER, TURN, LEDGER, COMPACTION, TOPICS, PATTERNS, RECOMMIT, BRIDGES, OFFSETS, SERVING, RETENTION, LOOK_UP),
         *(EVENTS, MOVE, MOVES, RELOAD, ANNOUNCEMENT, ADMIN, PLANS),
     )
 }

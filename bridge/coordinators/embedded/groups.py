@@ -49,7 +49,7 @@ from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConv
 from bridge.engine.queries import group_type, has_members, subscribed_names
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
-from bridge.supervision import BRIDGES, OFFSETS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
+from bridge.supervision import BRIDGES, OFFSETS, PATTERNS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import DeleteGroups, ListGroups
@@ -104,9 +104,14 @@ class EmbeddedGroups:
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
-        self.join_checks = JoinChecks(broker, catalog, self._topics)
+        self._patterns = Patterns(
+            catalog,
+            lambda pattern: pattern in owner.shard.pattern_users,
+            self.task.queue,
+            lambda: self.task.has_queued,
+        )
+        self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns)
         self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
-        self._patterns = Patterns(catalog, lambda pattern: pattern in owner.shard.pattern_users)
         self.offsets = OffsetWatch(
             broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms, clock.now_ms
         )
@@ -372,8 +377,6 @@ class EmbeddedGroups:
             if isinstance(read, Refusal):
                 # The owner refuses it in its turn, after what comes before it (K4.3, K4.5); here it is said why.
                 self.refusals.note(request.group_id, arrival.client.client_id, read, self._clock.now_ms())
-        if isinstance(request, ConsumerGroupHeartbeat):
-            self.task.queue(*self._patterns.resolve_new(request.subscribed_topic_regex))
         self.task.queue(arrival)
 
     # ------------------------------------------------------------------ the owner's task
@@ -384,6 +387,7 @@ class EmbeddedGroups:
         async with trio.open_nursery() as nursery:
             self.joins.begin(nursery)
             start = partial(start_job, nursery, self.supervised)
+            start(PATTERNS, self._patterns.run)
             start(TOPICS, partial(self._topics.watch, lambda: has_groups(shard)))
             start(RECOMMIT, partial(self._recommit.run, lambda: live_groups(shard)))
             start(OFFSETS, partial(self.offsets.run, lambda: live_groups(shard)))
@@ -455,4 +459,5 @@ class EmbeddedGroups:
         )
 
     def _change_topics(self, change: TopicsChange) -> None:
-        self.task.queue(ChangeTopics(change.changed, change.removed), *self._patterns.resolve_again())
+        self.task.queue(ChangeTopics(change.changed, change.removed))
+        self._patterns.topics_changed()

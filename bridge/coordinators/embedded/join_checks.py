@@ -1,4 +1,6 @@
-"""What has to be known before a join may be decided: that the broker has nobody in the group, and its topics."""
+"""What has to be known before a join may be decided: that the broker has nobody in the group, its topics, and what its
+pattern matches.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -6,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
+from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -30,6 +33,11 @@ _TOO_SLOW = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     f"the broker did not answer within {LOOK_TIMEOUT_MS} ms; check that it runs, the client tries again",
 )
+_TOO_MUCH = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    f"it did not become known within {LOOK_TIMEOUT_MS} ms what its pattern matches: it is costly, or others before it;"
+    " subscribe to names, or to a pattern without counted or nested repetitions",
+)
 
 
 Claim = Callable[[GroupId], Awaitable[Refusal | None]]
@@ -43,7 +51,8 @@ async def _free(_group_id: GroupId) -> Refusal | None:
 class Questions:
     """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is.
 
-    One that is `worth_a_look` can be answered without: it is better with the topics of now.
+    One that is `worth_a_look` can be answered without: it is better with the topics of now. Of a `pattern` it is not
+    known what it matches now, or not after the look at topics.
     """
 
     group_id: GroupId
@@ -52,10 +61,11 @@ class Questions:
     names: frozenset[TopicName] = frozenset()
     worth_a_look: bool = False
     is_classic: bool = False
+    pattern: str = ""
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
-        return self.asks_members or self.asks_topics
+        return self.asks_members or self.asks_topics or bool(self.pattern)
 
 
 @dataclass(slots=True)
@@ -72,12 +82,13 @@ class _Look:
 class JoinChecks:
     """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
 
-    def __init__(self, broker: Broker, catalog: Catalog, topics: TopicWatcher) -> None:
+    def __init__(self, broker: Broker, catalog: Catalog, topics: TopicWatcher, patterns: Patterns) -> None:
         self.claim: Claim = _free
         """Has other bridges know that a group is served here, or says which one has it."""
         self._broker = broker
         self._catalog = catalog
         self._topics = topics
+        self._patterns = patterns
         self._cleared: set[GroupId] = set()
         self._looks: dict[GroupId, _Look] = {}
         self.bypassed: dict[GroupId, str] = {}
@@ -88,14 +99,29 @@ class JoinChecks:
         A member that joins again although nobody called it (`is_uncalled`) has most likely seen topics change.
         """
         asks_members, is_classic = request.group_id not in self._cleared, isinstance(request, JoinGroup)
-        if _has_new_pattern(request):
-            return Questions(request.group_id, asks_members, asks_topics=True, is_classic=is_classic)
+        if isinstance(request, ConsumerGroupHeartbeat) and request.subscribed_topic_regex:
+            return self._questions_of_pattern(request, request.subscribed_topic_regex, asks_members=asks_members)
         names = frozenset(wanted_topics(request))
         if self._catalog.knows(names):
             return Questions(
                 request.group_id, asks_members, is_uncalled, worth_a_look=is_uncalled, is_classic=is_classic
             )
         return Questions(request.group_id, asks_members, asks_topics=True, names=names, is_classic=is_classic)
+
+    def _questions_of_pattern(self, request: ConsumerGroupHeartbeat, pattern: str, *, asks_members: bool) -> Questions:
+        """A pattern that comes with a new member should see the topics of now; later ones are seen to when topics
+        change.
+        """
+        if request.member_epoch == JOIN_EPOCH:
+            return Questions(request.group_id, asks_members, asks_topics=True, pattern=pattern)
+        names = frozenset(wanted_topics(request))
+        return Questions(
+            request.group_id,
+            asks_members,
+            asks_topics=not self._catalog.knows(names),
+            names=names if not self._catalog.knows(names) else frozenset(),
+            pattern="" if self._patterns.is_current(pattern) else pattern,
+        )
 
     def forget(self, group_id: GroupId) -> None:
         """The group is empty: ask again before its next first member."""
@@ -119,12 +145,21 @@ class JoinChecks:
                 elif questions.asks_topics:
                     await self._look_at_topics(questions.names)
                 if questions.asks_members:
-                    return _in_words_of(questions, await self._ask_members(questions.group_id))
+                    refusal = _in_words_of(questions, await self._ask_members(questions.group_id))
+                    if refusal is not None:
+                        return refusal
         except BrokerUnreachable as problem:
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
         except trio.TooSlowError:
             return _TOO_SLOW
-        return None
+        # Nothing is waited for behind this: topics that change until the member is in would be missed.
+        return await self._learn(questions.pattern) if questions.pattern else None
+
+    async def _learn(self, pattern: str) -> Refusal | None:
+        with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
+            await self._patterns.learn(pattern)
+            return None
+        return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:
         try:
@@ -211,10 +246,3 @@ def is_join(request: object) -> bool:
         subscribes = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
         return request.member_epoch == JOIN_EPOCH or (request.member_epoch > JOIN_EPOCH and subscribes)
     return isinstance(request, JoinGroup) and bool(request.group_id)
-
-
-def _has_new_pattern(request: JoinGroup | ConsumerGroupHeartbeat) -> bool:
-    """Whether a pattern comes that should see the topics of now; later ones are seen to when topics change."""
-    if not isinstance(request, ConsumerGroupHeartbeat) or not request.subscribed_topic_regex:
-        return False
-    return request.member_epoch == JOIN_EPOCH

@@ -1,9 +1,12 @@
 """RE2 patterns of subscriptions and the topics that they match; the only door to google-re2."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import re2
+import trio
 
 from bridge.coordinators.catalog import Catalog
 from bridge.engine.commands import ResolveRegularExpression
@@ -11,6 +14,10 @@ from bridge.migration.patterns import PatternUnreadable
 from translators.dialects.ids import TopicName
 
 PATTERN_CHARACTERS_MAX = 10_000
+PATTERN_MEMORY_BYTES_MAX = 256 * 1024
+"""What RE2 may take for one pattern: room for so many letters. With its own 8 MiB it read the 1,800 characters of
+`[a-z0-9.-]{0,1000}`, a hundred times over, for 19 s, and Python does nothing else meanwhile.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +31,52 @@ class Resolution:
 def resolve(pattern: str, names: Iterable[TopicName]) -> Resolution:
     """The topics whose whole name matches `pattern` (K2.4 in 11.4), internal ones too, as in Kafka."""
     try:
-        matches = read_regex(pattern)
+        compiled = _compile(pattern)
     except PatternUnreadable as problem:
         return Resolution(frozenset(), str(problem))
-    return Resolution(frozenset(filter(matches, names)))
+    return Resolution(frozenset(_matching(compiled, names)))
 
 
 def read_regex(pattern: str) -> Callable[[str], bool]:
-    """What says whether a whole name matches; raises PatternUnreadable for what Kafka could not read either."""
+    """What says whether a whole name matches; raises PatternUnreadable for what Kafka could not read either, or is too
+    large.
+    """
+    return partial(_matches, _compile(pattern))
+
+
+class _Compiled(Protocol):
+    """What RE2 has made of a pattern."""
+
+    @property
+    def programsize(self) -> int:
+        """How many instructions it has: so many at most are carried out for each character of a name."""
+        ...
+
+    def fullmatch(self, text: str) -> object:
+        """None if the text does not match from its beginning to its end."""
+        ...
+
+
+def _matches(compiled: _Compiled, name: str) -> bool:
+    return compiled.fullmatch(name) is not None
+
+
+def _compile(pattern: str) -> _Compiled:
     if len(pattern) > PATTERN_CHARACTERS_MAX:
         raise PatternUnreadable(f"the pattern has {len(pattern)} characters, at most {PATTERN_CHARACTERS_MAX}")
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = PATTERN_MEMORY_BYTES_MAX
+    # Nobody asks what a bracket matched; to keep that of 2,000 of them took 40 ms for each name.
+    options.never_capture = True
     try:
-        compiled = re2.compile(pattern, options)
+        compiled: _Compiled = re2.compile(pattern, options)
     except re2.error as problem:
         raise PatternUnreadable(_reason(problem)) from None
     fault = _find_fault_of_kafkas(pattern)
     if fault is not None:
         raise PatternUnreadable(fault)
-    return lambda name: compiled.fullmatch(name) is not None
+    return compiled
 
 
 _TOKENS = re2.compile(r"\\Q(?s:.*?)(?:\\E|\z)|\\(?s:.)|\[\^?\]?(?:\[:\^?\w+:\]|\\(?s:.)|[^\]\\])*\]|\(\?P?<([^>=!]+)>")
@@ -76,37 +109,114 @@ def _reason(problem: Exception) -> str:
 
 PATTERNS_MAX = 10_000
 """How many different patterns are kept up to date; further ones are answered as unreadable."""
+STEPS_AT_ONCE = 2_000_000
+"""So many instructions at most are carried out in the turn of everybody, some 10 ms; what may take more is for a
+thread, where RE2 holds up nobody: 360 characters, `(?:.?){1000}` thirty times, took 30 s for the names of 1,000 topics.
+"""
+Learned = Callable[[ResolveRegularExpression], None]
 
 
 class Patterns:
-    """Every pattern that was ever asked for, up to a limit; then those that `is_used` denies make room."""
+    """Every pattern that was ever asked for, up to a limit; then those that `is_used` denies make room.
 
-    def __init__(self, catalog: Catalog, is_used: Callable[[str], bool], patterns_max: int = PATTERNS_MAX) -> None:
+    `learned` hears what each matches, and again what it matches now where that may be something else.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        is_used: Callable[[str], bool],
+        learned: Learned,
+        awaits_turn: Callable[[], bool] = lambda: False,
+        patterns_max: int = PATTERNS_MAX,
+    ) -> None:
         self._catalog = catalog
         self._is_used = is_used
+        self._awaits_turn = awaits_turn
+        """Whether somebody was let in who may use any of them as soon as that is carried out."""
+        self._learned = learned
         self._patterns_max = patterns_max
-        self._known: set[str] = set()
+        self._changes = 0
+        """How often topics have changed."""
+        self._known: dict[str, int | None] = {}
+        """After which change it was last learned what a pattern matches, None while it never was."""
+        self._changed = trio.Event()
+        self._threads = trio.CapacityLimiter(1)
 
-    def resolve_new(self, pattern: str | None) -> list[ResolveRegularExpression]:
-        """What the engine has to be told before a heartbeat with this pattern: nothing if it knows."""
-        if not pattern or pattern in self._known:
-            return []
-        if len(self._known) >= self._patterns_max:
-            self._known = {known for known in self._known if self._is_used(known)}
-        if len(self._known) >= self._patterns_max:
+    def is_current(self, pattern: str | None) -> bool:
+        """Whether it is known what a pattern matches now; of none there is nothing to know."""
+        return not pattern or self._known.get(pattern) == self._changes
+
+    async def learn(self, pattern: str) -> None:
+        """Have it told what a pattern matches now, unless it was; others are served meanwhile."""
+        if pattern not in self._known and not self._has_room():
             reason = f"the bridge keeps {self._patterns_max} patterns at most"
-            return [ResolveRegularExpression(pattern, frozenset(), reason)]
-        self._known.add(pattern)
-        return [self._resolve(pattern)]
+            self._learned(ResolveRegularExpression(pattern, frozenset(), reason))
+            return
+        self._known.setdefault(pattern, None)
+        while not self.is_current(pattern):
+            changes = self._changes
+            found = await self._resolve(pattern)
+            if changes == self._changes:
+                self._known[pattern] = changes
+                self._learned(ResolveRegularExpression(pattern, found.topics, found.error))
 
     def remember(self, patterns: Iterable[str]) -> None:
-        """The engine knows these already, from before a restart."""
-        self._known.update(patterns)
+        """The engine knows these, and no others, from before a restart or a turn that failed."""
+        self._known = dict.fromkeys(patterns, self._changes)
 
-    def resolve_again(self) -> list[ResolveRegularExpression]:
-        """What every known pattern matches now."""
-        return [self._resolve(pattern) for pattern in sorted(self._known)]
+    def topics_changed(self) -> None:
+        """What every pattern matches may be something else from now on."""
+        self._changes += 1
+        self._changed.set()
+        self._changed = trio.Event()
 
-    def _resolve(self, pattern: str) -> ResolveRegularExpression:
-        found = resolve(pattern, self._catalog.names())
-        return ResolveRegularExpression(pattern, found.topics, found.error)
+    async def run(self) -> None:
+        """Learn anew what is used of what is not current, one by one, until cancelled; the rest is forgotten."""
+        while True:
+            changed = self._changed
+            for pattern in sorted(known for known in self._known if not self.is_current(known)):
+                await trio.lowlevel.checkpoint()
+                if self._is_used(pattern) or self._awaits_turn():
+                    await self.learn(pattern)
+                else:
+                    self._known.pop(pattern, None)
+            await changed.wait()
+
+    def _has_room(self) -> bool:
+        if len(self._known) >= self._patterns_max:
+            self._known = {known: change for known, change in self._known.items() if self._is_used(known)}
+        return len(self._known) < self._patterns_max
+
+    async def _resolve(self, pattern: str) -> Resolution:
+        try:
+            compiled = _compile(pattern)
+        except PatternUnreadable as problem:
+            return Resolution(frozenset(), str(problem))
+        slices = tuple(_slices(self._catalog.names(), compiled.programsize))
+        if len(slices) <= 1:
+            return Resolution(frozenset(_matching(compiled, slices[0] if slices else ())))
+        found = set[TopicName]()
+        for names in slices:
+            work = partial(_matching, compiled, names)
+            # A slice each in turn: who waits with few steps does not wait for all that others want.
+            found |= await trio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+        return Resolution(frozenset(found))
+
+
+def _matching(compiled: _Compiled, names: Iterable[TopicName]) -> set[TopicName]:
+    return {name for name in names if _matches(compiled, name)}
+
+
+def _slices(names: Iterable[TopicName], instructions: int) -> Iterator[Sequence[TopicName]]:
+    """The names in as many parts as are of STEPS_AT_ONCE each, or of one name."""
+    part, steps = list[TopicName](), 0
+    for name in names:
+        wanted = instructions * len(name)
+        if part and steps + wanted > STEPS_AT_ONCE:
+            yield part
+            part, steps = [], 0
+        part.append(name)
+        steps += wanted
+    if part:
+        yield part

@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.catalog import Catalog, TopicsChange, TopicWatcher
 from bridge.coordinators.embedded.join_checks import JoinChecks, Questions, is_join, wanted_topics
+from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.net.clock import TrioClock
 from tests.support.embedded_world import FakeBroker, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP, TOPIC
@@ -23,7 +24,8 @@ def gate_of(broker: FakeBroker) -> JoinChecks:
     def ignore(_: TopicsChange) -> None:
         """Nobody listens."""
 
-    return JoinChecks(broker, catalog, TopicWatcher(broker, catalog, ignore, TrioClock(), 5_000))
+    topics = TopicWatcher(broker, catalog, ignore, TrioClock(), 5_000)
+    return JoinChecks(broker, catalog, topics, Patterns(catalog, lambda _: True, lambda _: None))
 
 
 async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:

@@ -1,29 +1,112 @@
 """Patterns that are kept up to date."""
 
+import trio
+import trio.testing
+
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.regular_expressions import Patterns
+from bridge.engine.commands import ResolveRegularExpression
 from tests.support.owned_group import TOPIC
 from translators.dialects.ids import Topic, TopicId, TopicName
 
+T, LATER = Topic(TopicId(b"t" * 16), TOPIC, 1), Topic(TopicId(b"u" * 16), TopicName("t2"), 1)
+COSTLY = "(?:.?){1000}"
+"""What RE2 carries out for each character of a name is some 9,000 instructions."""
 
-def test_new_pattern_is_resolved_once_and_all_again_when_topics_change() -> None:
-    """Nothing to tell where the engine knows."""
+
+def catalog_of(*topics: Topic) -> Catalog:
+    """A catalog that has seen these."""
     catalog = Catalog()
-    catalog.update([Topic(TopicId(b"t" * 16), TOPIC, 1)])
-    patterns = Patterns(catalog, lambda _: True)
-    assert [found.topics for found in patterns.resolve_new("t.*")] == [{TOPIC}]
-    assert patterns.resolve_new("t.*") == patterns.resolve_new("") == patterns.resolve_new(None) == []
-    later = TopicName("t2")
-    catalog.update([Topic(TopicId(b"t" * 16), TOPIC, 1), Topic(TopicId(b"u" * 16), later, 1)])
-    assert [found.topics for found in patterns.resolve_again()] == [{TOPIC, later}]
+    catalog.update(topics)
+    return catalog
 
 
-def test_pattern_beyond_the_limit_is_unreadable_unless_another_is_unused() -> None:
+def many(count: int) -> tuple[Topic, ...]:
+    """So many topics."""
+    return tuple(Topic(TopicId(b"%016d" % number), TopicName(f"orders-{number:08}"), 1) for number in range(count))
+
+
+async def test_new_pattern_is_resolved_once_and_again_when_topics_change() -> None:
+    """Nothing to tell where the engine knows."""
+    catalog, told = catalog_of(T), list[ResolveRegularExpression]()
+    patterns = Patterns(catalog, lambda _: True, told.append)
+    assert not patterns.is_current("t.*")
+    await patterns.learn("t.*")
+    await patterns.learn("t.*")
+    assert [found.topics for found in told] == [{TOPIC}]
+    assert patterns.is_current("t.*")
+    assert patterns.is_current("")
+    assert patterns.is_current(None)
+    catalog.update([T, LATER])
+    patterns.topics_changed()
+    assert not patterns.is_current("t.*")
+    await patterns.learn("t.*")
+    assert told[-1].topics == {TOPIC, LATER.name}
+
+
+async def test_pattern_beyond_the_limit_is_unreadable_unless_another_is_unused() -> None:
     """Clients can't fill the memory with patterns."""
-    used = {"a"}
-    patterns = Patterns(Catalog(), lambda pattern: pattern in used, patterns_max=1)
-    assert patterns.resolve_new("a")[0].error is None
-    assert patterns.resolve_new("b")[0].error is not None
+    used, told = {"a"}, list[ResolveRegularExpression]()
+    patterns = Patterns(Catalog(), lambda pattern: pattern in used, told.append, patterns_max=1)
+    await patterns.learn("a")
+    await patterns.learn("b")
+    assert [(one.pattern, one.error is None) for one in told] == [("a", True), ("b", False)]
     used.clear()
-    assert patterns.resolve_new("b")[0].error is None
-    assert [found.pattern for found in patterns.resolve_again()] == ["b"]
+    await patterns.learn("b")
+    assert told[-1].error is None
+    assert not patterns.is_current("a")
+    assert patterns.is_current("b")
+
+
+async def test_what_is_used_is_kept_up_to_date_and_the_rest_forgotten() -> None:
+    """Whoever was let in a moment ago may be the first to use one."""
+    catalog, told, waits = catalog_of(T), list[ResolveRegularExpression](), [False]
+    patterns = Patterns(catalog, lambda pattern: pattern == "t.*", told.append, lambda: waits[0])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patterns.run)
+        for pattern in ("t.*", "u.*"):
+            await patterns.learn(pattern)
+        for waits[0], anew in ((True, {"t.*", "u.*"}), (False, {"t.*"})):
+            told.clear()
+            catalog.update([T, LATER])
+            patterns.topics_changed()
+            await trio.testing.wait_all_tasks_blocked()
+            assert {one.pattern for one in told} == anew
+        nursery.cancel_scope.cancel()
+
+
+async def test_costly_pattern_holds_nobody_up() -> None:
+    """One heartbeat of 360 bytes kept everybody waiting for 30 s where there were 1,000 topics."""
+    told, turns = list[ResolveRegularExpression](), 0
+    patterns = Patterns(catalog_of(*many(100)), lambda _: True, told.append)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patterns.learn, COSTLY)
+        await trio.lowlevel.checkpoint()
+        while not told:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+    assert turns > 1
+    assert len(told[0].topics) == 100
+
+
+async def test_topics_that_change_while_a_pattern_is_resolved_are_matched_too() -> None:
+    """What was found before they came is told to nobody."""
+    told, topics = list[ResolveRegularExpression](), many(100)
+    catalog = catalog_of(*topics)
+    patterns = Patterns(catalog, lambda _: True, told.append)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patterns.learn, COSTLY)
+        await trio.lowlevel.checkpoint()
+        catalog.update([*topics, T])
+        patterns.topics_changed()
+    assert [len(one.topics) for one in told] == [101]
+
+
+async def test_what_the_engine_knows_from_before_is_all_that_is_known() -> None:
+    """A turn that failed is undone, and what it was told with it."""
+    told = list[ResolveRegularExpression]()
+    patterns = Patterns(catalog_of(T), lambda _: True, told.append)
+    await patterns.learn("a")
+    patterns.remember(["b"])
+    assert patterns.is_current("b")
+    assert not patterns.is_current("a")
