@@ -43,6 +43,7 @@ from translators.dialects.ids import (
     RequestRef,
     TopicName,
     Via,
+    via_of,
 )
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchReply, TxnOffsetCommit
@@ -295,9 +296,17 @@ class UpstreamGroups:
     def _enter(self, arrival: Arrival, request: JoinGroup) -> None:
         left_over = None if not request.member_id else self._left_over(arrival, request)
         if left_over is None:
-            self.task.queue(arrival)
+            self._queue_join(arrival)
         else:
-            self._coordinator.ask_back(left_over, lambda: self.task.queue(arrival))
+            self._coordinator.ask_back(left_over, lambda: self._queue_join(arrival))
+
+    def _queue_join(self, arrival: Arrival) -> None:
+        """Of who has hung up while its JoinGroup waited nothing is left; a static client has perhaps joined again since
+        by another connection, and would be fenced for good (82) by its own former self.
+        """
+        via = via_of(arrival.ref)
+        if self._access(via).connection == via.connection:
+            self.task.queue(arrival)
 
     def _left_over(self, arrival: Arrival, request: JoinGroup) -> TakenOver | None:
         """A cooperative client that goes on with what it has, if the broker has it down as its own still.

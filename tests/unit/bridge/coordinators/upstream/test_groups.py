@@ -1,8 +1,10 @@
 """Classic clients whose group a broker coordinates, from JoinGroup to LeaveGroup."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.upstream import groups
@@ -14,7 +16,7 @@ from tests.support.upstream_world import UpstreamWorld, granted, refused, unchan
 from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName, TopicPartition
+from translators.dialects.ids import GroupId, InstanceId, MemberId, MemberRef, TopicName, TopicPartition
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
 ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -213,6 +215,23 @@ async def test_join_is_answered_whatever_befalls_its_look(autojump_clock: MockCl
         joining = world.send(join_request("a", TopicName("new")))
         assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert world.groups.supervised.counts["look-up"] == 1
+
+
+async def test_join_whose_client_hung_up_while_it_waited_makes_no_member(autojump_clock: MockClock) -> None:
+    """It is asked for by nobody; a static client that had joined again since was fenced by it, which ends it."""
+    async with upstream_world() as world:
+        world.broker.delay_s = 2.0
+        before, after = FakeVia(connection=2), FakeVia(connection=3)
+        static = replace(join_request(""), instance_id=InstanceId("seat"))
+        world.send(static, before)
+        await trio.sleep(0.5)
+        del world.vias[before.connection]
+        world.groups.disconnected(before.connection)
+        await trio.sleep(3)
+        assert list(world.groups.members()) == []
+        joining = world.send(static, after)
+        assert (await world.say(granted(1, 0), after)).member_epoch == 0
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.NONE
 
 
 async def test_waiting_joins_have_a_limit(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
