@@ -320,14 +320,14 @@ class GiveBackMove:
                 # The broker chose among what all members offer; SyncGroup has to name the same.
                 self._protocol_names[member_id] = joined.protocol_name or self._members[member_id].protocol_name
             self._happen(Joined(member_id, joined))
-            self._excuse_if_lost(member_id)
+            self._excuse_if_lost(member_id, joined)
 
         self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
 
-    def _excuse_if_lost(self, member_id: MemberId) -> None:
+    def _excuse_if_lost(self, member_id: MemberId, reply: JoinGroupReply | SyncGroupReply | None) -> None:
         """Nothing is on its way that could tell whose its requests are: they are to come again."""
         if self.state.members[member_id].stage is Stage.WAITING:
-            self._waiting.excuse_all(member_id)
+            self._waiting.excuse_all(member_id, None if reply is None else reply.error)
         self._end_if_over()
 
     def _seat_id(self, member_id: MemberId) -> MemberId:
@@ -353,7 +353,7 @@ class GiveBackMove:
             if synced is not None and synced.error is ErrorCode.NONE:
                 self._sessions.answered(member_id, asked_ms)
             self._happen(Synced(member_id, synced))
-            self._excuse_if_lost(member_id)
+            self._excuse_if_lost(member_id, synced)
 
         self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
 

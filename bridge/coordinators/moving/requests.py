@@ -121,6 +121,10 @@ class Ways:
         else:
             self._roads[road].submit(held.ref, held.client, held.via, held.request)
 
+    def send_on(self, held: Held) -> None:
+        """Have its client look for the coordinator, which this broker is no more."""
+        self.deliver(held.ref, error_reply(held.request, ErrorCode.NOT_COORDINATOR))
+
     def excuse(self, held: Held) -> None:
         """Answer what has waited too long: its member lives, and what it wanted done can be wanted again."""
         match held.request:
@@ -175,19 +179,23 @@ class Waiting:
         for held in late:
             self._ways.excuse(held)
         for member_id in self.members():
-            self._answer(member_id, self._take_impatient(member_id, before_ms))
+            self._answer(member_id, self._take_impatient(member_id, before_ms), self._ways.excuse)
 
-    def excuse_all(self, member_id: MemberId) -> None:
-        """Answer what is kept of a member of which nothing will be known soon."""
-        self._answer(member_id, self._take_impatient(member_id, None))
+    def excuse_all(self, member_id: MemberId, word: ErrorCode | None = None) -> None:
+        """Answer what is kept of a member of which nothing will be known soon; `word` is what its broker said to what
+        it was asked in its place. By the connection of a broker that coordinates no more nothing ever will be: were its
+        client told that all is well, it would ask there until its session is over.
+        """
+        answer = self._ways.send_on if word is ErrorCode.NOT_COORDINATOR else self._ways.excuse
+        self._answer(member_id, self._take_impatient(member_id, None), answer)
 
-    def _answer(self, member_id: MemberId, late: list[Held]) -> None:
+    def _answer(self, member_id: MemberId, late: list[Held], answer: Callable[[Held], None]) -> None:
         has_ended = self._sessions.may_have_ended(member_id)
         for held in late:
             if has_ended and isinstance(held.request, Heartbeat):
                 self._ways.deliver(held.ref, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
             else:
-                self._ways.excuse(held)
+                answer(held)
 
     def forget(self, connection: int) -> None:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""

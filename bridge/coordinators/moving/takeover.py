@@ -325,7 +325,7 @@ class TakeOverMove:
             self._happen(Answered(member_id, answer))
             if self.state.members[member_id].stage is Stage.WAITING:
                 # Nothing is on its way that could tell whose its requests are: they are to come again.
-                self._waiting.excuse_all(member_id)
+                self._waiting.excuse_all(member_id, answer.code if isinstance(answer, Refused) else None)
             self._end_if_over()
 
         self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)

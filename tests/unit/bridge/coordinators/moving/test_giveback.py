@@ -398,13 +398,35 @@ async def test_nothing_is_asked_before_it_is_written(autojump_clock: MockClock) 
         assert world.road("a") is Road.UPSTREAM
 
 
-async def test_broker_that_moves_its_coordinator_is_asked_again(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("is_joined", [False, True], ids=["JoinGroup", "SyncGroup"])
+async def test_client_hears_that_its_coordinator_moved_and_is_given_back_by_the_next(
+    is_joined: bool, autojump_clock: MockClock
+) -> None:
+    """It was told that all is well, and went on asking the broker that coordinates no more until its session was over."""
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        beat, moved = world.beat("a"), ErrorCode.NOT_COORDINATOR
+        if is_joined:
+            accept(world)
+            world.answer("a", SyncGroupReply(error=moved))
+        else:
+            world.answer("a", JoinGroupReply(error=moved, member_id=MemberId("a")))
+        assert world.code(beat) is moved
+        world.reconnect("a")
+        world.beat("a")
+        accept(world)
+        assign(world, ZERO)
+        assert world.progress().stage is MoveStage.DONE
+
+
+async def test_broker_whose_coordinator_loads_is_asked_again(autojump_clock: MockClock) -> None:
     """Requests that waited are answered meanwhile."""
     async with moving_world() as world:
         await taken_over(world)
         await world.order(Road.PASS, "a")
         beat = world.beat("a")
-        world.answer("a", JoinGroupReply(error=ErrorCode.NOT_COORDINATOR, member_id=MemberId("a")))
+        world.answer("a", JoinGroupReply(error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=MemberId("a")))
         assert world.code(beat) is ErrorCode.NONE
         world.beat("a")
         accept(world)

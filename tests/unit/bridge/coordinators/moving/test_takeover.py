@@ -268,6 +268,29 @@ async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one
         assert world.reply(again) is not None
 
 
+async def test_client_hears_that_its_coordinator_moved_and_is_taken_over_by_the_next(autojump_clock: MockClock) -> None:
+    """It was told that all is well, and went on asking the broker that coordinates no more until its session was over.
+
+    Nothing else of it is let through: the broker may have switched it before.
+    """
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        beat, commit = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
+        world.answer("a", refused(ErrorCode.NOT_COORDINATOR))
+        assert world.code(beat) is ErrorCode.NOT_COORDINATOR
+        told = world.reply(commit)
+        assert isinstance(told, OffsetCommitReply)
+        assert {item.error for topic in told.topics for item in topic.partitions} == {ErrorCode.NOT_COORDINATOR}
+        assert world.asked("a") == []
+        world.reconnect("a")
+        world.beat("a")
+        assert heartbeat(world, "a").member_epoch == GENERATION
+        world.answer("a", granted(GENERATION, 0))
+        assert world.progress().stage is MoveStage.DONE
+
+
 async def test_held_requests_of_a_lost_connection_are_forgotten_and_make_no_ghosts(autojump_clock: MockClock) -> None:
     """Nobody waits for their answers, and a JoinGroup would make a member that no client knows of."""
     async with moving_world() as world:
@@ -580,7 +603,7 @@ async def test_scout_goes_where_an_operator_allows_a_rebalance(autojump_clock: M
         assert (scout.member_id, scout.member_epoch) == (SCOUT_ID, 0)
 
 
-@pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])
+@pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 async def test_coordinator_that_has_no_time_is_asked_again_when_the_member_is_heard(
     code: ErrorCode, autojump_clock: MockClock
 ) -> None:
