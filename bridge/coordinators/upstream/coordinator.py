@@ -222,9 +222,10 @@ class UpstreamCoordinator:
         self._answered.append((question, reply))
         self._wake()
 
-    def ask_back(self, member: TakenOver, refuse: Callable[[], None]) -> None:
+    def ask_back(self, member: TakenOver, refuse: Callable[[], None], put_off: Callable[[ErrorCode], None]) -> None:
         """Ask for the seat of a client that the broker may still have as a member (Kafka 4.2 and later), and go on with
-        it if it holds all that the client has; otherwise the seat is given up, and `refuse` called.
+        it if it holds all that the client has; otherwise the seat is given up, and `refuse` called. `put_off` is where
+        nobody says whether it does.
         """
         ref = member.joining
         assert ref is not None, member
@@ -247,6 +248,9 @@ class UpstreamCoordinator:
             answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
             if isinstance(answer, Granted) and answer.assigned is not None and member.using <= answer.assigned:
                 self._told.append(MembersTakenOver((replace(member, epoch=answer.member_epoch),)))
+            elif isinstance(answer, Refused) and _is_no_word(answer.code):
+                self.lacks_topics = self.lacks_topics or answer is UNKNOWN_TOPIC
+                put_off(answer.code)
             else:
                 if isinstance(answer, Granted):
                     way.ask(None, replace(seat, member_epoch=LEAVE_EPOCH), _unheard)
@@ -510,6 +514,11 @@ class UpstreamCoordinator:
     def translated(self) -> Iterator[MemberRef]:
         """See `durability.Recorded`."""
         return iter(())
+
+
+def _is_no_word(code: ErrorCode) -> bool:
+    """Whether a broker says nothing of the member itself, as while its coordinator moves."""
+    return isinstance(REACTIONS[code], Retry) and code is not ErrorCode.UNRELEASED_INSTANCE_ID
 
 
 def _unheard(_reply: GroupReply | None) -> None:

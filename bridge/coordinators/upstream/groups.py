@@ -57,6 +57,10 @@ _FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many joins wait for
 _UNSEEN = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE, "the cluster's topics could not be looked at; check that it runs"
 )
+_UNHEARD = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE, "its broker does not say whether it still has its seat; the client tries again"
+)
+_MOVED = Refusal(ErrorCode.NOT_COORDINATOR, "another broker coordinates the group now; the client looks for it")
 _STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still starting")
 
 
@@ -298,7 +302,13 @@ class UpstreamGroups:
         if left_over is None:
             self._queue_join(arrival)
         else:
-            self._coordinator.ask_back(left_over, lambda: self._queue_join(arrival))
+            put_off = partial(self._put_off, arrival, request)
+            self._coordinator.ask_back(left_over, lambda: self._queue_join(arrival), put_off)
+
+    def _put_off(self, arrival: Arrival, request: JoinGroup, code: ErrorCode) -> None:
+        """It has to go on with what it has, and would be told that it is no member."""
+        is_elsewhere = code is ErrorCode.NOT_COORDINATOR
+        self.refuse(arrival.ref, arrival.client, request, _MOVED if is_elsewhere else _UNHEARD)
 
     def _queue_join(self, arrival: Arrival) -> None:
         """Of who has hung up while its JoinGroup waited nothing is left; a static client has perhaps joined again since

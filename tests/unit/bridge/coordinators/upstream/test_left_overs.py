@@ -82,6 +82,31 @@ async def test_left_over_whose_partitions_went_to_others_drops_everything(autoju
         assert world.via.open == []
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (None, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ],
+)
+async def test_left_over_whose_broker_has_no_word_for_it_comes_again(
+    said: ErrorCode | None, told: ErrorCode, autojump_clock: MockClock
+) -> None:
+    """It was taken for somebody whose partitions went to others, and dropped everything: brokers are often restarted
+    with the bridge.
+    """
+    async with upstream_world(resume_ms=RESUME_MS) as world:
+        joining = world.send(cooperative_join(ONE))
+        await world.asked()
+        world.via.answer(lambda _: None if said is None else refused(said))
+        assert (await world.answer(joining, JoinGroupReply)).error is told
+        joining = world.send(cooperative_join(ONE))
+        assert (await world.say(granted(12, 0))).member_epoch == 0
+        await world.say(granted(12, 0))
+        assert (await world.answer(joining, JoinGroupReply)).generation == 7
+
+
 async def test_member_that_left_since_the_start_is_none(autojump_clock: MockClock) -> None:
     """Its partitions are somebody else's."""
     async with upstream_world(resume_ms=RESUME_MS) as world:
