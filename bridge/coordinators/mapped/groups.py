@@ -83,7 +83,8 @@ class MappedGroups:
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
         assert isinstance(request, MemberRequest), request
-        for key in _members(request):
+        # Offsets are told to whoever may DESCRIBE the group, and sees by that as whom its broker knows each member.
+        for key in () if isinstance(request, OffsetFetch) else _members(request):
             self._hear(key, request)
         # Who became equal to its client while this was on its way has no seat here: the client's own words count.
         seats = {key: seat for key in _members(request) if (seat := self._seats.get(key)) is not None}

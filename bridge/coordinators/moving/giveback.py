@@ -41,7 +41,7 @@ from translators.dialects.coordinator import Refused, TakenOver
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import TxnOffsetCommit
+from translators.dialects.offsets import OffsetFetch, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.moves")
 _STAGES = {
@@ -144,8 +144,9 @@ class GiveBackMove:
             self._ways.to_broker(held)
         elif member_id in self.state.members:
             self._pass_on(member_id, held)
-            if not self._is_untouched(member_id) and not isinstance(held.request, TxnOffsetCommit):
-                # A transaction's offsets come by its producer's connection.
+            if not self._is_untouched(member_id) and not isinstance(held.request, TxnOffsetCommit | OffsetFetch):
+                # A transaction's offsets come by its producer's connection, and offsets are told to whoever may
+                # DESCRIBE the group: what is asked by that one's the broker would refuse.
                 self._vias[member_id] = held.via
                 self._ask_again(member_id)
         elif isinstance(held.request, JoinGroup) and self._around.is_newcomer(held.via, self._group_id, member_id):

@@ -280,6 +280,17 @@ def test_producers_words_tell_nothing_of_what_a_member_was_told() -> None:
     assert (world.groups.seat(GROUP, ONE.member_id), world.groups.unheard(GROUP)) == (None, ())
 
 
+@pytest.mark.parametrize("named", [ONE.seat_id, ONE.member_id])
+def test_who_asks_for_offsets_tells_nothing_of_a_member(named: MemberId) -> None:
+    """Whoever may DESCRIBE a group sees the ids, and may ask for offsets as any of them: no client has to be behind it."""
+    world = Mapped()
+    world.groups.recall(GROUP, ONE)
+    asked = GroupOffsets(group_id=GROUP, topics=None, member_id=named, member_epoch=9)
+    world.ask(OffsetFetch(groups=(asked,)), OffsetFetchReply(groups=()))
+    assert (world.groups.seat(GROUP, ONE.member_id), world.groups.unheard(GROUP)) == (ONE, (ONE.seat_id,))
+    assert world.forgotten == []
+
+
 def test_client_that_its_broker_has_no_more_is_dropped() -> None:
     """It was not heard since the restart, and nobody waits for it."""
     world = Mapped()

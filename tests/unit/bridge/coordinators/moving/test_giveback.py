@@ -34,6 +34,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsu
 from translators.dialects.consumer_protocol import decode_subscription, encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
+from translators.dialects.offsets import GroupOffsets, OffsetFetch
 
 ZERO = frozenset({TopicPartition(TOPIC, 0)})
 EPOCH = 9
@@ -307,6 +308,23 @@ async def test_lost_answer_is_asked_for_by_the_next_connection(is_synced: bool, 
         assert world.progress().stage is MoveStage.DONE
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(beat) is ErrorCode.NONE
+
+
+async def test_who_asks_for_offsets_speaks_for_nobody(autojump_clock: MockClock) -> None:
+    """Whoever may DESCRIBE a group sees its members' ids, and may ask for offsets as one of them: on its connection the
+    broker would refuse what is asked in the member's place.
+    """
+    async with moving_world() as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        world.reconnect("a")
+        asked = GroupOffsets(group_id=GROUP, topics=None, member_id=MemberId("a"), member_epoch=EPOCH)
+        world.send("stranger", OffsetFetch(groups=(asked,)))
+        assert world.asked("stranger") == []
+        world.beat("a")
+        accept(world)
+        assign(world, ZERO)
+        assert world.progress().stage is MoveStage.DONE
 
 
 async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certain(autojump_clock: MockClock) -> None:
