@@ -27,7 +27,7 @@ from bridge.admin.pages import make_application, show_life
 from bridge.supervision import ADMIN, Failures, guarded
 
 HTTP_LOG = logging.getLogger("epochbridge.admin.http")
-HTTP_LOG.setLevel(logging.WARNING)  # what it has to tell at a start is for those who run Hypercorn by hand
+HTTP_LOG.setLevel(logging.WARNING)  # at each start hypercorn tells where it runs and how to stop it by hand
 LOG = logging.getLogger("epochbridge.admin")
 HEADERS_BYTES_MAX = 16_384
 CONNECTIONS_MAX = 256
@@ -94,18 +94,18 @@ class Connections:
             return
         first = await _first_byte(stream)
         if first != TLS_RECORD:
-            # Who speaks plain HTTP is told so in it.
+            # A browser or a probe without TLS reads plain HTTP only: it is told the right scheme in that.
             await (self._serve(stream, answer_plain) if first else stream.aclose())
             return
         try:
             host = str(stream.socket.getpeername()[0])
         except OSError:
-            # Gone by now.
+            # The client has gone already, so its socket has no other end to name.
             await stream.aclose()
             return
         shaken = await self._shake_hands(socket.socket(fileno=stream.socket.detach()), host)
         if shaken is not None:
-            # It is asked for what TCPServer asks of a stream.
+            # This stream has all that hypercorn's TCPServer asks of the one that it declares.
             stream = cast(trio.SocketStream, shaken.stream)
             await self._serve(stream, _named(self._application, shaken.certify))
 

@@ -22,7 +22,7 @@ def read_bytes(path: str | Path, bytes_max: int) -> bytes:
         with Path(path).open("rb") as file:
             data = file.read(bytes_max + 1)
     except (OSError, ValueError) as problem:
-        # A path may have a zero in it.
+        # ValueError is for a path with a zero byte in it, which a YAML file can hold.
         raise FileUnreadable(path, f"can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     if len(data) > bytes_max:
         raise FileUnreadable(path, f"has more than {bytes_max} bytes", is_another=True)

@@ -165,7 +165,7 @@ class CommitPieces:
     def _begin_next(self, group_id: GroupId, wanted: _Wanted, line: deque[_Wanted | _Behind]) -> None:
         piece = wanted.left.popleft()
         if not wanted.left and not wanted.replies:
-            # All of it: whatever comes behind needs not wait for the broker's word.
+            # The commit was one piece only, so what comes behind it need not wait for the broker's word.
             line.popleft()
             self._go_on_with(group_id)
         else:

@@ -43,8 +43,10 @@ class DeadlineKind(IntEnum):
 
 
 class DeadlineKey(NamedTuple):
-    """Whose deadline of which kind; deadlines of a whole group carry an empty member id (tuples, not strings:
-    K0.3.1).
+    """Whose deadline of which kind; those of a whole group carry an empty member id.
+
+    A tuple and no text made of the names, in which a group `a-b` with a member `c` and a group `a` with a member `b-c`
+    would be one (K0.3.1).
     """
 
     kind: DeadlineKind

@@ -128,8 +128,8 @@ _REFUSED_HERE = "CALLBACK_FAILED"
 
 
 async def _first_bytes(client: socket.socket) -> bytes:
-    """What comes first, left where it is, as far as it tells one thing from another; nothing where the client has
-    gone.
+    """The first bytes that a client sends, as many as tell TLS from other protocols; they stay in the socket for
+    whoever reads on. Empty where the client has gone.
     """
     while True:
         await trio.lowlevel.wait_readable(client)

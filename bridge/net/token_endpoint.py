@@ -39,7 +39,7 @@ def _life_s(told: object) -> float:
     """How long a token lasts by what its endpoint says, which some write as a text."""
     if isinstance(told, str) and told.isascii() and told.isdigit():
         told = float(told)
-    # An int may be too large for a float.
+    # Cut to the limit before it becomes a float: JSON may hold an integer that is too large for one.
     return float(min(told, LIFE_MAX_S)) if isinstance(told, int | float) and told > 1 else LIFE_S
 
 

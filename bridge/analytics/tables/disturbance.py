@@ -50,7 +50,8 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
     what it gained those assigned: the same of both leaves it with what it had. One that went is not disturbed, nor is
     one that only had to join again: a cooperative member keeps on working meanwhile.
     """
-    # Few rebalances are cut short: only what belongs to theirs is moved once more, to be brought together.
+    # A chain is judged as one, so its rows have to come to one place; few rebalances are cut short, and only rows of
+    # those are shuffled a second time.
     members = _of_members(events).join(f.broadcast(_links(chains)), [*_KEY], "left")
     alone = members.where(f.col(CHAIN).isNull()).select(*_KEY, "member_id", "is_told", "is_touched", _is_disturbed())
     linked = _judged_as_one(members.where(f.col(CHAIN).isNotNull()))

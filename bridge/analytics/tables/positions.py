@@ -53,7 +53,7 @@ def keyed(rows: DataFrame, *names: str) -> DataFrame:
     number is a hash of 64 bits, one of the names, one of the names in reverse: of a billion different ones two share
     both with a chance of 2e-21.
     """
-    # Spark passes over nulls, so that a name and nothing would be the same as nothing and that name.
+    # Spark leaves nulls out of a hash: (name, null) and (null, name) would have the same one.
     told = [f.coalesce(name, f.lit(_NOTHING)) for name in names]
     return rows.withColumns(dict(zip(SORT_KEY, (f.xxhash64(*told), f.xxhash64(*reversed(told))), strict=True)))
 

@@ -150,7 +150,7 @@ class GiveBackMove:
                 self._vias[member_id] = held.via
                 self._ask_again(member_id)
         elif isinstance(held.request, JoinGroup) and self._around.is_newcomer(held.via, self._group_id, member_id):
-            # A newcomer would move the group under everybody's feet.
+            # The broker would deal anew for a newcomer, and members would come back to other partitions than they have.
             self._waiting.hold_join(held)
         else:
             # Also the JoinGroup of who is no part of this move: its coordinator may wait for it to answer the others'.
@@ -305,7 +305,7 @@ class GiveBackMove:
             known = replace(self._members[member_id], member_id=self._seat_id(member_id))
             request = rejoining(known, self._group_id, NO_GENERATION)
         except MalformedBlob:
-            # One of several protocols that its client offers, and none that the group works by.
+            # Its client offers several protocols, and the bytes of one by which the group does not work can't be read.
             self._happen(
                 Joined(member_id, JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=member_id))
             )

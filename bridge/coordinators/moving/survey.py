@@ -85,7 +85,9 @@ def _of_group(group: DescribedGroup) -> Iterator[Obstacle]:
 
 
 def _classic(one: DescribedMember, protocol_name: str, said: Spoken | None) -> ClassicMember:
-    """Its words as heard, where they are still those that its broker has; raises MalformedBlob."""
+    """A member of a classic group: in its own words, where its broker still has those that were heard here, else in the
+    broker's; raises MalformedBlob.
+    """
     decode_subscription(one.metadata)
     request = said.request if said is not None and _is_its(said.request, protocol_name, one.metadata) else None
     client = _client(one.client_id, one.client_host, said)
@@ -115,7 +117,7 @@ def _client(client_id: str, client_host: str, said: Spoken | None) -> ClientIden
 
 
 def _of_consumer_group(group: DescribedConsumerGroup, heard: Mapping[MemberId, Spoken]) -> Survey:
-    """Its classic members; those of the consumer protocol are where they can be already."""
+    """A consumer group's classic members; its others speak the new protocol already, so there is nothing to move."""
     members: dict[MemberId, ClassicMember] = {}
     obstacles: list[Obstacle] = []
     for one in group.members:
@@ -133,7 +135,9 @@ def _of_consumer_group(group: DescribedConsumerGroup, heard: Mapping[MemberId, S
 
 
 def _classic_of_consumer_group(one: DescribedConsumerMember, said: Spoken | None) -> ClassicMember:
-    """Its broker shows neither assignors nor bytes of a subscription: who was not heard is known without protocols."""
+    """A classic member of a consumer group, without protocols if it was not heard here: its broker shows no assignors,
+    and no bytes of its subscription.
+    """
     request = None if said is None or not said.request.protocols else said.request
     protocols = () if request is None else request.protocols
     names = [protocol.name for protocol in protocols]
@@ -178,7 +182,9 @@ def _elsewhere(group_id: GroupId, member_id: MemberId) -> Obstacle:
 
 
 def _unheard(group_id: GroupId, member_id: MemberId) -> Obstacle:
-    """Its machine would offer assignors in its place that its client does not have, and nobody could join any more."""
+    """Why a member stays whose JoinGroup nobody here has heard: its machine would offer assignors in its place that its
+    client may not have, and nobody could join the group any more.
+    """
     return Obstacle(
         "EB-MOVE-219",
         f"which assignors {quote(member_id)} offers is not known: it joined {quote(group_id)} before this bridge was"

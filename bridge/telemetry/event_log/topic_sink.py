@@ -1,7 +1,6 @@
 """Events to a Kafka topic: kept on disk first, sent by an idempotent producer, given up only when acknowledged.
 
-After a crash some are sent again: readers know
-them by their event ids.
+After a crash some are sent again: readers know them by their event ids.
 """
 
 import logging

@@ -109,7 +109,7 @@ class EngineFollower:
         return settings_of(self._shard, group_id).group_consumer_session_timeout_ms
 
     def _seat(self, records: Iterable[Record]) -> None:
-        """Shares that are given without a new epoch or target are those of static seats that were taken over."""
+        """Seat whose share came without a new epoch or target: they took over static seats, with what these had."""
         moving = {record.group_id for record in records if isinstance(record, (GroupEpochBumped, TargetEpochReached))}
         for record in records:
             if isinstance(record, TargetAssigned) and record.group_id not in moving:

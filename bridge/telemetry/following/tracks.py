@@ -67,12 +67,11 @@ class MemberTrack:
 
     Its methods alone write it (`tests/architecture/test_tracks.py`). `reached` is the epoch or generation that it is at
     rest in, `holders` are members that have part of its target, `due` is what the engine has for it, None where nobody
-    tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name
-    that. `fetch_rebalance` gave
-    it what it has not fetched, but for what another one dealt since (`dealt_later`). `unused` is what it gave
-    up last, and in which generation, if it had used nothing since it was given it. `parting_words` is why it says that
-    it leaves, `is_removed` that somebody else wants it. `interval_ms` is how often it is to send heartbeats, 0 where
-    nobody told.
+    tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name that.
+    `fetch_rebalance` is the rebalance that gave it what it has not fetched, but for what another one dealt since
+    (`dealt_later`). `unused` is what it gave up last, and in which generation, if it had used nothing since it was
+    given it. `parting_words` is why it says that it leaves, `is_removed` that somebody else wants it to. `interval_ms`
+    is how often it is to send heartbeats, 0 where nobody told.
     """
 
     member_id: MemberId
