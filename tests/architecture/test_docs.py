@@ -16,7 +16,7 @@ PAGES = sorted(
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
     if "changes.d" not in page.parts and page.name != "CHANGELOG.md"
 )
-NOTES = (ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "changes.d").glob("*.md")))
+NOTES = (ROOT / "CHANGELOG.md", *sorted((ROOT / "docs" / "changes.d").glob("[0-9]*.md")))
 """What is read as one page at the top: a release puts the notes into the changelog, with their links."""
 SOURCES = ("bridge/", "translators/", "tests/", "deploy/", "docs/")
 OLD_NAMES = ("docs/decisions/",)
