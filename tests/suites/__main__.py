@@ -12,7 +12,7 @@ from pathlib import Path
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 from tests.suites.go_suite import SUITES, GoSuite, SuiteError, build, differences, run
-from tests.support.bridge_process import UPSTREAM_GLOB, bridge_process
+from tests.support.bridge_process import Globs, bridge_process
 
 BROKER: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "true"}
 SETTINGS: Mapping[str, str] = {
@@ -21,13 +21,13 @@ SETTINGS: Mapping[str, str] = {
     "embedded.topics.refresh.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
 }
-ROADS: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, str]]] = {
-    "pass": ((), UPSTREAM_GLOB, SETTINGS),
-    "embedded": (("*",), UPSTREAM_GLOB, SETTINGS),
-    "embedded, classic": (("*",), UPSTREAM_GLOB, {**SETTINGS, "embedded.initial.group.type": "classic"}),
-    "upstream": ((), "*", SETTINGS),
+ROADS: Mapping[str, tuple[Globs, Mapping[str, str]]] = {
+    "pass": (Globs(), SETTINGS),
+    "embedded": (Globs(("*",)), SETTINGS),
+    "embedded, classic": (Globs(("*",)), {**SETTINGS, "embedded.initial.group.type": "classic"}),
+    "upstream": (Globs(upstream="*"), SETTINGS),
 }
-"""Name of a road -> globs of embedded groups, the glob of those on upstream, and the bridge's settings."""
+"""Name of a road -> which groups take it, and the bridge's settings."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,10 +56,8 @@ def _compare(suite: GoSuite, version: str, only: str, directory: Path, roads: Se
         direct = run(suite, program, broker.bootstrap, only=only, log=directory / "direct.log")
         print(f"direct: {_counts(direct)}")
         for road in roads:
-            globs, upstream_glob, of_bridge = ROADS[road]
-            with bridge_process(
-                broker.bootstrap, globs, directory / "bridge", of_bridge, upstream_glob=upstream_glob
-            ) as bridge:
+            globs, of_bridge = ROADS[road]
+            with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
                 log = directory / f"{road.replace(', ', '-')}.log"
                 bridged = run(suite, program, bridge.bootstrap, only=only, log=log)
             print(f"{road}: {_counts(bridged)}")

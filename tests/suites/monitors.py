@@ -38,10 +38,8 @@ def main() -> int:
     with start_broker(settings, directory=directory / "kafka") as broker:
         direct = _look(broker.bootstrap, "direct", kadm, reader)
         print(f"direct: {direct}")
-        for road, (globs, upstream_glob, of_bridge) in ROADS.items():
-            with bridge_process(
-                broker.bootstrap, globs, directory / "bridge", of_bridge, upstream_glob=upstream_glob
-            ) as bridge:
+        for road, (globs, of_bridge) in ROADS.items():
+            with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
                 seen = _look(bridge.bootstrap, road.replace(", ", "-"), kadm, reader)
             print(f"{road}: {seen}")
             found += seen != direct

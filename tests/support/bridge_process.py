@@ -37,6 +37,14 @@ QUICK_SETTINGS: Mapping[str, str] = {
 """Kafka's defaults make every story minutes long; the least that librdkafka and a starting JVM live with."""
 
 
+@dataclass(frozen=True, slots=True)
+class Globs:
+    """Which groups take which road; all others pass."""
+
+    embedded: Sequence[str] = ()
+    upstream: str = UPSTREAM_GLOB
+
+
 class BridgeProcessError(Exception):
     """The bridge did not start, or ended by itself."""
 
@@ -65,19 +73,19 @@ class BridgeProcess:
 @contextmanager
 def bridge_process(
     upstream: str,
-    globs: Sequence[str],
+    globs: Sequence[str] | Globs,
     directory: Path,
     settings: Mapping[str, str] = QUICK_SETTINGS,
     *,
     has_admin: bool = False,
-    upstream_glob: str = UPSTREAM_GLOB,
 ) -> Iterator[BridgeProcess]:
-    """Run the bridge in front of `upstream`, groups that match `globs` on road embedded, `upstream_glob` on upstream.
+    """Run the bridge in front of `upstream`; globs alone are of groups on road embedded.
 
     `has_admin` gives it an admin API; of a `listen` or `admin.listen` among the settings the host counts.
     At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
     traceback.
     """
+    roads = globs if isinstance(globs, Globs) else Globs(globs)
     place = free_place()
     listen, admin = place.listen, place.admin if has_admin else ADMIN_OFF
     listen = settings.get("listen", listen).rpartition(":")[0] + ":" + listen.rpartition(":")[2]
@@ -86,8 +94,8 @@ def bridge_process(
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / f"bridge-{listen.rpartition(':')[2]}.log"
     command = [*PROGRAM, "--bootstrap", upstream, "--listen", listen, "--admin", admin]
-    command += [word for glob in globs for word in ("--embedded", glob)]
-    command += ["--upstream", upstream_glob]
+    command += [word for glob in roads.embedded for word in ("--embedded", glob)]
+    command += ["--upstream", roads.upstream]
     command += [
         word for name, value in settings.items() if name != "admin.listen" for word in ("--set", f"{name}={value}")
     ]
