@@ -66,7 +66,7 @@ def plan_path(name: str) -> str:
 
 def group_path(name: str) -> str:
     """The path of a group's page."""
-    # Dots too: a group may be called `..`.
+    # Dots too: a group may be called `..`, which HTTP libraries take for the folder above.
     return "/groups/" + quote(name, safe="").replace(".", "%2E")
 
 

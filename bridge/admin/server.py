@@ -104,6 +104,6 @@ def _listen(host: str, port: int) -> socket.socket:
             f"the admin API can't listen at {show_address(host, port)}: {problem.strerror or problem}; "
             f"{_cause(problem)}: give another address with --admin HOST:PORT, or --admin off",
         ) from problem
-    # Accepted sockets inherit it.
+    # Sockets that are accepted here inherit this bound for programs that take no answer.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STALL_MAX_MS)
     return listener

@@ -67,7 +67,7 @@ async def _leave(broker: Broker, requests: Sequence[GroupRequest]) -> None:
             try:
                 await broker.ask_coordinator(request)
             except BrokerUnreachable:
-                # Its session ends by itself.
+                # The probe's member is left in: its session ends at the broker by itself.
                 return
 
 

@@ -91,7 +91,7 @@ def _check_url(url: str) -> None:
     except ValueError:
         is_whole, host, is_plain, has_login = False, "", False, False
     if not is_whole or has_login:
-        # A login in it would be shown.
+        # The URL is not quoted where it holds a login: its password would stand in the log.
         seen = "a login is in it" if has_login else f"{url!r} is no URL"
         raise _fault(ENDPOINT_KEY, seen, "https://HOST/PATH", FaultCode.WRONG_KIND)
     if is_plain and host not in LOOPBACK:

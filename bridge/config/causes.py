@@ -203,7 +203,7 @@ def is_of_kubernetes(name: str, value: str) -> bool:
 
 def cause_of_variable(name: str, known: Collection[str], prefix: str) -> str:
     """Which variable was perhaps meant by one that nothing reads; all of them begin with `prefix`."""
-    # All are alike in how they begin.
+    # Compared without the prefix, by which any two would be alike.
     rests = {one.removeprefix(prefix): one for one in known}
     near = get_close_matches(name.upper().removeprefix(prefix), rests, n=1, cutoff=NEARNESS)
     if near:

@@ -43,7 +43,6 @@ def read_file(path: Path) -> WrittenFile:
     try:
         text = named_files.read_text(path, FILE_BYTES_MAX)
     except FileUnreadable as problem:
-        # Which is named as the place of the fault.
         hint = "it is another file, most likely: name the configuration" if problem.is_another else ""
         allowed = f"a UTF-8 file with a configuration, of {FILE_BYTES_MAX} bytes at most"
         fault = Fault(code=FaultCode.UNREADABLE, source=str(path), key="", seen=problem.why, allowed=allowed, hint=hint)

@@ -79,6 +79,6 @@ def request_fields(request: GroupRequest, client: ClientIdentity = _NOBODY, road
                 member_id=request.member_id, instance_id=request.instance_id, member_epoch=request.member_epoch
             )
         case _:
-            # The others name several members, or none.
+            # Other requests name several members, or none: no line is about one of them.
             pass
     return fields

@@ -108,7 +108,7 @@ def announce(client: socket.socket, heard: Route | None) -> bytes:
         return header(heard)
     with suppress(OSError, ValueError):
         return header(Route(_peer(client.getpeername()), _peer(client.getsockname())))
-    # It has gone already.
+    # The client has gone already, and its socket has no names any more.
     return LOCAL_HEADER
 
 

@@ -70,7 +70,7 @@ class Handshakes:
             if first and not first.startswith(TLS_RECORD):
                 return Rejected(CloseReason.PLAIN_ON_TLS_PORT, f"a first byte of 0x{first[:1].hex()}")
             host = NO_NAME if self._hellos is None else await self._hellos.peek(client)
-            # What has gone by now is told here, too.
+            # Raises for a client that has gone meanwhile, which is told below like all that ends a handshake.
             tls = TlsSocket(client, self._context, None)
             tls.session.asked_host = host
         except (OSError, ValueError) as error:

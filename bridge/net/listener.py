@@ -160,7 +160,7 @@ async def accept_from(
             except BlockingIOError:
                 break
             except ConnectionError:
-                # It was reset before its turn came.
+                # This client hung up (a reset) while it waited to be accepted.
                 continue
             except OSError as error:
                 if refuse(sock, error):

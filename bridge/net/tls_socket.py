@@ -129,7 +129,7 @@ class TlsSocket:
                 if not self._has_earned_more() or not self._feed():
                     break
         except (OSError, ValueError) as error:
-            # What OpenSSL has to say to it.
+            # OpenSSL has an alert ready that tells the other side what was wrong.
             with suppress(OSError):
                 self._flush()
             if not received:
@@ -169,14 +169,14 @@ class TlsSocket:
         if self._unpaid > UNPAID_BYTES_MAX:
             raise EmptyRecords(ONLY_KEYS)
         if self._outgoing.pending:
-            # New keys are answered by new keys.
+            # A record with new keys (KeyUpdate) is answered by one.
             self._flush()
             if self._outgoing.pending > UNSENT_BYTES_MAX:
                 raise EmptyRecords(ONLY_KEYS)
         if not fed:
             return True
         if fed < PIECE_BYTES:
-            # It has emptied the socket.
+            # Less came than was asked for, so the socket is empty.
             return False
         self._is_over = (fed - given) * POOR_SHARE > fed
         return not self._is_over

@@ -325,7 +325,7 @@ class GroupRequests:
         try:
             named = groups_in_settings(header, data)
         except MalformedFrame:
-            # The broker judges what else it may be.
+            # What can't be read goes to the broker, which refuses it in its own words.
             return False
         return any(self._road(header.api_key, group_id) is not Road.PASS for group_id in named)
 

@@ -130,7 +130,7 @@ class Readings:
     times: RequestTimes = field(default_factory=RequestTimes)
 
 
-# The library leaves it untyped.
+# prometheus-client has no types for this function.
 _in_openmetrics: Callable[[CollectorRegistry], bytes] = openmetrics.generate_latest
 
 

@@ -127,7 +127,7 @@ class Journey:
             return
         move.excuse(now_ms - self._hold_ms)
         if isinstance(move, (AdoptMove, ReleaseMove, ReseatMove)):
-            # It has bounds of its own.
+            # Moves of a whole group end by their own deadlines.
             return
         if isinstance(move, GiveBackMove):
             self._start_waiting(partial(self._give_back_who_rests, move))
