@@ -76,6 +76,8 @@ class CommitForwarder:
         self._now_ms = now_ms
         self._metadata_max = metadata_max
         self._drains: list[tuple[int, int, int, GroupPartitions]] = []
+        self._draining: set[GroupPartition] = set()
+        """The places of them all: when a broker dies under 10,000 clients each of their commits is one."""
         self._drained = count()
 
     def submit(self, ref: RequestRef, via: BrokerAccess, request: Commit) -> None:
@@ -86,7 +88,7 @@ class CommitForwarder:
         """
         partitions = committed_partitions(request, self._catalog)
         places = frozenset(GroupPartition(request.group_id, partition) for partition in partitions)
-        if any(not places.isdisjoint(draining) for _, _, _, draining in self._drains):
+        if not places.isdisjoint(self._draining):
             self._ways.deliver(ref, refuse_commit(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
             return
         pending = Pending(ref, via, request, places)
@@ -105,6 +107,7 @@ class CommitForwarder:
         """End the commits whose time is over."""
         while self._drains and self._drains[0][0] <= now_ms:
             _, _, commit_id, places = heappop(self._drains)
+            self._draining -= places
             self._end(commit_id, places)
 
     def _begin(self, pending: Pending) -> None:
@@ -154,6 +157,7 @@ class CommitForwarder:
         if not isinstance(reply, OffsetCommitReply):
             over_ms = self._now_ms() + self._drain_ms
             heappush(self._drains, (over_ms, next(self._drained), commit_id, pending.places))
+            self._draining |= pending.places
             self._ways.deliver(pending.ref, refuse_commit(pending.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             self._ways.due_changed()
             return

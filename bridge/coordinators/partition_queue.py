@@ -43,7 +43,9 @@ class PartitionQueue:
     def __init__(self, waiting_max: int = WAITING_MAX) -> None:
         self._lines: dict[GroupPartition, OrderedDict[Work, None]] = {}
         """In order, and left from anywhere in no time: who goes may stand behind thousands."""
-        self._waiting: dict[Work, None] = {}
+        self._waiting: set[Work] = set()
+        self._waiting_of: dict[int, dict[Work, None]] = {}
+        """What of it is whose, in order."""
         self._waiting_max = waiting_max
         self._ready: deque[Work] = deque()
         self._is_starting = False
@@ -67,7 +69,8 @@ class PartitionQueue:
         if is_free:
             self._start(work)
         else:
-            self._waiting[work] = None
+            self._waiting.add(work)
+            self._waiting_of.setdefault(work.connection, {})[work] = None
         return True
 
     def leave(self, places: GroupPartitions) -> None:
@@ -78,7 +81,7 @@ class PartitionQueue:
 
     def forget(self, connection: int) -> None:
         """Work of that connection which was not started never will be."""
-        self._remove([work for work in self._waiting if work.connection == connection])
+        self._remove(tuple(self._waiting_of.get(connection, ())))
 
     def withdraw(self, work: Work) -> None:
         """Give up on work, whether it was started or not."""
@@ -90,7 +93,7 @@ class PartitionQueue:
     def _remove(self, works: Collection[Work]) -> None:
         """All of them go before anything is started: one may have waited for another."""
         for work in works:
-            del self._waiting[work]
+            self._end_wait(work)
             for place in work.places:
                 del self._lines[place][work]
         self._advance(dict.fromkeys(place for work in works for place in work.places))
@@ -105,8 +108,15 @@ class PartitionQueue:
                 del self._lines[place]
         for work in firsts:
             if work in self._waiting and all(_first(self._lines[place]) is work for place in work.places):
-                del self._waiting[work]
+                self._end_wait(work)
                 self._start(work)
+
+    def _end_wait(self, work: Work) -> None:
+        self._waiting.remove(work)
+        of_connection = self._waiting_of[work.connection]
+        del of_connection[work]
+        if not of_connection:
+            del self._waiting_of[work.connection]
 
     def _start(self, work: Work) -> None:
         """Start it after what is just being started: a long chain of work that ends at once must not nest."""

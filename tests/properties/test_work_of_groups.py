@@ -1,7 +1,8 @@
-"""Law of what follows and claims groups: twice the members, or twice the groups, cost at most about twice the work.
+"""Law of what follows and claims groups, and of what waits in them: twice as many cost at most about twice the work.
 
 Claims went through all groups of the bridge, and whoever was given partitions was compared with the silent members of
-all groups.
+all groups; for each client that hung up, all that others waited for was looked through, and for each commit all those
+whose broker had died.
 """
 
 from collections.abc import Callable
@@ -11,26 +12,36 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
 from bridge.coordinators.embedded.bridge_meeting import Place
+from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
-from tests.support.embedded_world import FakeBroker
+from bridge.coordinators.partition_queue import GroupPartition, PartitionQueue, Work
+from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request
 from tests.support.heard import Ears
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.passing_words import beat, beaten, join, joined, named, sync, synced
 from tests.support.work_done import growth_faults
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     JOIN_EPOCH,
     ClientIdentity,
     GroupId,
     MemberId,
+    RequestRef,
     Topic,
     TopicId,
     TopicIdPartition,
     TopicName,
+    TopicPartition,
 )
 
 SIZES = (10, 20, 40)
+PLACE = GroupPartition(GROUP, TopicPartition(TOPIC, 0))
 HOST = "/127.0.0.1"
 TOPIC_ID = TopicId(b"t" * 16)
 
@@ -105,10 +116,57 @@ def claims(size: int) -> None:
     trio.run(claim, clock=MockClock(autojump_threshold=0))
 
 
+def hang_up_while_joining(size: int) -> None:
+    """Joins wait for the broker's word, each on a connection of its own, until their clients' patience is over."""
+    waiting = WaitingRequests()
+    for number in range(size):
+        waiting.begin(Arrival(RequestRef(0, number, 1), CLIENT, join_request(f"member-{number}")))
+    for number in range(size):
+        waiting.forget(number)
+    for number in range(size):
+        assert not tuple(waiting.end(RequestRef(0, number, 1)))
+
+
+def hang_up_while_committing(size: int) -> None:
+    """Commits wait for one that the broker does not answer."""
+    queue = PartitionQueue()
+    for number in range(size):
+        queue.enter(Work(number, frozenset({PLACE}), lambda: None))
+    for number in range(1, size):
+        queue.forget(number)
+    assert queue.waiting == 0
+
+
+def commit_to_a_broker_that_dies(size: int) -> None:
+    """Each client has a commit on its way whose answer never comes, and one for another partition behind it."""
+    answered = list[RequestRef]()
+    ways = Ways(
+        begin=lambda ref, _: CommitAdmitted(ref.connection),
+        end=lambda _: None,
+        deliver=lambda ref, _: answered.append(ref),
+        report_foreign=lambda _: None,
+        due_changed=lambda: None,
+    )
+    forwarder = CommitForwarder(Catalog(), ways, 5_000, lambda: 0)
+    for number in range(size):
+        via = FakeVia(connection=number)
+        forwarder.submit(RequestRef(0, number, 1), via, commit_request(1, f"member-{number}", (number,)))
+        via.answer(lambda _: None)
+    assert len(answered) == size
+    forwarder.pass_drains(5_000)
+    assert not forwarder.queue.places_of({GROUP})
+
+
 @pytest.mark.parametrize("story", [rebalance, fall_silent, claims])
 def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int], None]) -> None:
     """Lines that ran and bytes that were allocated, of sizes that double."""
     assert not growth_faults([partial(story, size) for size in SIZES])
+
+
+@pytest.mark.parametrize("story", [hang_up_while_joining, hang_up_while_committing, commit_to_a_broker_that_dies])
+def test_twice_as_much_that_waits_costs_at_most_about_twice_the_work(story: Callable[[int], None]) -> None:
+    """The same of what takes a line or two each."""
+    assert not growth_faults([partial(story, 10 * size) for size in SIZES])
 
 
 def test_law_finds_a_look_through_all_members() -> None:

@@ -282,7 +282,7 @@ def test_producers_words_tell_nothing_of_what_a_member_was_told() -> None:
 
 @pytest.mark.parametrize("named", [ONE.seat_id, ONE.member_id])
 def test_who_asks_for_offsets_tells_nothing_of_a_member(named: MemberId) -> None:
-    """Whoever may DESCRIBE a group sees the ids, and may ask for offsets as any of them: no client has to be behind it."""
+    """Whoever may DESCRIBE a group sees the ids, and may ask for offsets as any of them."""
     world = Mapped()
     world.groups.recall(GROUP, ONE)
     asked = GroupOffsets(group_id=GROUP, topics=None, member_id=named, member_epoch=9)

@@ -420,7 +420,7 @@ async def test_nothing_is_asked_before_it_is_written(autojump_clock: MockClock) 
 async def test_client_hears_that_its_coordinator_moved_and_is_given_back_by_the_next(
     is_joined: bool, autojump_clock: MockClock
 ) -> None:
-    """It was told that all is well, and went on asking the broker that coordinates no more until its session was over."""
+    """It was told that all is well, and went on asking a broker that coordinates no more until its session ended."""
     async with moving_world() as world:
         await taken_over(world)
         await world.order(Road.PASS, "a")
