@@ -79,9 +79,13 @@ class DescribingBroker(FakeBroker):
     """Describes the group as the broker has it."""
 
     coordinators: EngineCoordinators = field(default_factory=EngineCoordinators)
+    errors: list[ErrorCode] = field(default_factory=list)
+    """What the next answers are instead."""
 
     async def describe_group(self, group_id: str) -> DescribedGroup:
         """See `ports.Broker`."""
+        if self.errors:
+            return DescribedGroup(error=self.errors.pop(0), group_id=GROUP)
         group = self.coordinators.broker.bench.state.classic_groups.get(GROUP)
         if group is None:
             return DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")

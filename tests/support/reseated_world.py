@@ -132,12 +132,17 @@ class TypedBroker(FakeBroker):
     strangers: tuple[DescribedConsumerMember, ...] = ()
     unreachable: int = 0
     """How many of the next questions are not answered."""
+    errors: list[ErrorCode] = field(default_factory=list)
+    """How the next questions are answered."""
 
     async def describe_group(self, group_id: str) -> DescribedGroup | DescribedConsumerGroup:
         """See `ports.Broker`."""
         if self.unreachable:
             self.unreachable -= 1
             raise BrokerUnreachable("the test lets nobody in")
+        code = self.errors.pop(0) if self.errors else ErrorCode.NONE
+        if code is not ErrorCode.NONE:
+            return DescribedConsumerGroup(error=code, group_id=GROUP)
         if self.scouting.is_classic:
             return await self.world.broker.describe_group(group_id)
         members = tuple(

@@ -9,6 +9,7 @@ import trio
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT, leave_seats
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.engine.outcome import Converted
@@ -156,7 +157,7 @@ class AdoptMove(RestingGroup[HeldT]):
 
     async def _compare(self) -> Obstacle | None:
         try:
-            described = await self._around.broker.describe_group(self._group_id)
+            described = await describe(self._around.broker, self._group_id)
         except BrokerUnreachable as problem:
             return Obstacle(
                 "EB-MOVE-225",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.sight import Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
@@ -124,7 +125,7 @@ class Candidates:
     async def _of_both_ways(self, order: MoveOrder) -> Members | tuple[Obstacle, ...]:
         """Members that are given back and then adopted: nobody else may be a consumer member of their group."""
         try:
-            described = await self.broker.describe_group(order.group_id)
+            described = await describe(self.broker, order.group_id)
         except BrokerUnreachable as problem:
             return (_unaskable(problem),)
         here = await self._here_at_work(order.group_id)
@@ -161,7 +162,7 @@ class Candidates:
         with trio.move_on_after(REST_S):
             while True:
                 try:
-                    described = await self.broker.describe_group(group_id)
+                    described = await describe(self.broker, group_id)
                 except BrokerUnreachable as problem:
                     return (_unaskable(problem),)
                 if not isinstance(described, DescribedConsumerGroup):
@@ -224,7 +225,7 @@ class Candidates:
         with trio.move_on_after(REST_S):
             while True:
                 try:
-                    found = survey(await self.broker.describe_group(group_id), self.roster)
+                    found = survey(await describe(self.broker, group_id), self.roster)
                     if self._is_at_rest(group_id, found):
                         await self.around.upstream.look_at_topics()
                         members = with_last_words(group_id, found.members, self.around.mapped)

@@ -10,6 +10,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
 from bridge.coordinators.rounds import play
 from bridge.engine.outcome import NotConverted, Unready
@@ -210,7 +211,7 @@ class ReleaseMove(Generic[HeldT]):
 
     async def _find_foreign(self) -> Obstacle | None:
         try:
-            described = await self._around.broker.describe_group(self._group_id)
+            described = await describe(self._around.broker, self._group_id)
         except BrokerUnreachable as problem:
             return _unreachable(problem)
         if not described.members:
@@ -290,7 +291,7 @@ class ReleaseMove(Generic[HeldT]):
             around.mapped.take_out(group_id, member_id)
         self._holds = self._is_commit_or_newcomer
         try:
-            described = await around.broker.describe_group(group_id)
+            described = await describe(around.broker, group_id)
         except BrokerUnreachable:
             await trio.sleep(AGAIN_S)
             return WithdrawalUnanswered()

@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.adopt import find_difference
+from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.surroundings import SCOUT_ID
@@ -230,7 +231,7 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _describe(self) -> DescribedGroup | DescribedConsumerGroup | Obstacle:
         try:
-            return await self._around.broker.describe_group(self._group_id)
+            return await describe(self._around.broker, self._group_id)
         except BrokerUnreachable as problem:
             return Obstacle(
                 "EB-MOVE-225",
@@ -256,7 +257,7 @@ class ReseatMove(RestingGroup[HeldT]):
         if said not in _NO_MEMBER:
             return ScoutGone(_scout_refused(self._group_id, said))
         try:
-            described = await self._around.broker.describe_group(self._group_id)
+            described = await describe(self._around.broker, self._group_id)
         except BrokerUnreachable:
             await trio.sleep(AGAIN_S)
             return self._unanswered()

@@ -225,6 +225,30 @@ async def test_restart_in_the_middle_gives_the_seats_up(autojump_clock: trio.tes
         assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
 
 
+async def test_seats_are_given_up_also_where_the_coordinator_has_only_just_been_started(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It describes nobody while it loads: taken for an empty group, the seats stayed there for their sessions, and the
+    broker refused the commits of the group.
+    """
+    async with adopted_world() as world:
+        await adopt(world)
+        await cut_short(world.releasing())
+        world.broker.errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR]
+        resumed = world.releasing()
+        await resumed.go_on()
+        assert isinstance(resumed.state, Kept)
+        assert not has_members(world)
+
+
+async def test_group_of_which_it_is_not_said_who_is_in_it_is_kept(autojump_clock: trio.testing.MockClock) -> None:
+    """Members that do not use the bridge would be removed for the round."""
+    async with adopted_world() as world:
+        await adopt(world)
+        world.broker.errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+        assert await kept(world) == "EB-MOVE-237"
+
+
 @pytest.mark.parametrize("trouble", ["unreachable", "refused"])
 async def test_seats_that_the_broker_does_not_take_back_are_left_to_it(
     trouble: str, autojump_clock: trio.testing.MockClock

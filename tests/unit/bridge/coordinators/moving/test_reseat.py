@@ -169,6 +169,15 @@ async def test_broker_that_does_not_describe_keeps_it(questions: int, autojump_c
         assert state.reason.code == "EB-MOVE-225"
 
 
+async def test_coordinator_that_loads_behind_the_scout_calls_nobody(autojump_clock: trio.testing.MockClock) -> None:
+    """What the group is then was not said: it was taken for a consumer group, and all its members had to join."""
+    async with reseated_world() as world:
+        seen = [ErrorCode.NONE, ErrorCode.NONE]
+        world.broker.errors = [*seen, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+        assert await reseat(world) == Reseated()
+        assert world.broker.errors == []
+
+
 async def test_stopped_move_keeps_it(autojump_clock: trio.testing.MockClock) -> None:
     """As long as no scout was sent."""
     async with reseated_world() as world:

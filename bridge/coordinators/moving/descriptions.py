@@ -1,0 +1,25 @@
+"""What a group's coordinator says of it, where it says anything: an answer that is an error describes nobody, and is no
+word on who there is.
+"""
+
+from bridge.ports import Broker, BrokerUnreachable, GroupRefused
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import GroupId
+
+_IS_SAID = frozenset({ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND})
+
+
+async def describe(broker: Broker, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+    """The group as its broker has it; raises BrokerUnreachable also where that tells nothing, as while a coordinator
+    loads or moves: taken for a group without members it would have its seats left behind, or somebody else's members
+    removed.
+    """
+    described = await broker.describe_group(group_id)
+    if described.error in _IS_SAID:
+        return described
+    told = f"EB-MOVE-253: {quote(group_id)} is described with {described.error.name}; order it again"
+    if described.error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        raise GroupRefused(f"{told} when the bridge's own login has DESCRIBE on the group")
+    raise BrokerUnreachable(f"{told} when its coordinator answers")

@@ -1,0 +1,85 @@
+"""A description that is an error says nothing of who is in a group."""
+
+from pathlib import Path
+
+import pytest
+from trio.testing import MockClock
+
+from bridge.coordinators.moving import descriptions
+from bridge.coordinators.moving.descriptions import describe
+from bridge.migration.orders import MoveOrder, MoveStage
+from bridge.migration.route import Road
+from bridge.ports import BrokerUnreachable, GroupRefused
+from tests.support.embedded_world import FakeBroker
+from tests.support.moving_world import moving_world
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import granted
+from translators.dialects.admin import DescribedGroup
+from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicPartition
+
+ZERO = frozenset({TopicPartition(TOPIC, 0)})
+LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+Described = DescribedGroup | DescribedConsumerGroup
+
+
+def group(error: ErrorCode) -> list[Described]:
+    """Both answers."""
+    return [DescribedGroup(error=error, group_id=GROUP), DescribedConsumerGroup(error=error, group_id=GROUP)]
+
+
+@pytest.mark.parametrize("said", [*group(ErrorCode.NONE), *group(ErrorCode.GROUP_ID_NOT_FOUND)])
+async def test_word_of_a_broker_is_given_as_it_is(said: Described, autojump_clock: MockClock) -> None:
+    """Also that it knows no such group."""
+    assert await describe(FakeBroker(described=said), GROUP) is said
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        *((one, BrokerUnreachable) for one in group(LOADING)),
+        *((one, BrokerUnreachable) for one in group(ErrorCode.NOT_COORDINATOR)),
+        *((one, BrokerUnreachable) for one in group(ErrorCode.TOPIC_AUTHORIZATION_FAILED)),
+        *((one, GroupRefused) for one in group(ErrorCode.GROUP_AUTHORIZATION_FAILED)),
+    ],
+)
+async def test_error_is_no_group_without_members(
+    said: Described, problem: type[BrokerUnreachable], autojump_clock: MockClock
+) -> None:
+    """It says which, and when to try again."""
+    with pytest.raises(problem, match=rf"EB-MOVE-253.*{said.error.name}.*order it again"):
+        await describe(FakeBroker(described=said), GROUP)
+
+
+@pytest.mark.parametrize("to", [Road.UPSTREAM, Road.EMBEDDED, Road.PASS])
+@pytest.mark.parametrize("said", group(LOADING))
+async def test_order_that_finds_a_loading_coordinator_is_refused_for_that(
+    to: Road, said: Described, autojump_clock: MockClock
+) -> None:
+    """It was told that its group has no members."""
+    async with moving_world() as world:
+        world.upstream.broker.described = said
+        refusal = await world.order(to)
+        assert (refusal.stage, [one.code for one in refusal.obstacles]) == (MoveStage.REFUSED, ["EB-MOVE-204"])
+
+
+async def test_group_is_not_moved_on_from_upstream_as_long_as_it_is_not_said_who_else_is_in_it(
+    autojump_clock: MockClock,
+) -> None:
+    """Members of the consumer protocol that are not the bridge's can't be adopted."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(5, 0))
+        world.upstream.broker.described = group(LOADING)[1]
+        checked = await world.live.check(MoveOrder(GROUP, Road.EMBEDDED))
+        assert [one.code for one in checked.obstacles] == ["EB-MOVE-204"]
+
+
+def test_every_move_asks_this_way() -> None:
+    """Whoever asks the port itself takes errors for groups without members."""
+    room = Path(descriptions.__file__).parent
+    asking = [one.name for one in room.glob("*.py") if ".describe_group(" in one.read_text(encoding="utf-8")]
+    assert asking == ["descriptions.py"]
