@@ -15,7 +15,7 @@ from bridge.engine.describe import describe_classic_group
 from bridge.engine.settings import EngineSettings
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.round_values import RoundPlayer
-from bridge.migration.orders import MemberStage
+from bridge.migration.orders import MemberStage, Obstacle
 from bridge.net.clock import TrioClock
 from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import error_reply
@@ -104,6 +104,7 @@ class AdoptedWorld:
     ways_of: dict[int, ClientWay]
     replies: dict[RequestRef, GroupReply]
     stages: dict[MemberId, MemberStage] = field(default_factory=dict)
+    told: list[tuple[Obstacle, ...]] = field(default_factory=list)
     written: list[frozenset[MemberId]] = field(default_factory=list)
     sequence: "count[int]" = field(default_factory=count)
 
@@ -182,6 +183,7 @@ class AdoptedWorld:
             to_engine=self.to_engine,
             excuse=self.excuse,
             note=self.note,
+            tell=self.told.append,
             write=self.write,
             embedded=self.groups,
             mapped=self.mapped,

@@ -12,16 +12,19 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
+from bridge.coordinators.moving.survey import SHARE_OF_SESSION
 from bridge.coordinators.rounds import play
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.release import (
+    AwaitLapse,
     AwaitRest,
     CameToRest,
     FirstSeatTaken,
     HandedOver,
     HandOver,
     Kept,
+    Lapsed,
     PlayAll,
     Released,
     ReleaseEffect,
@@ -52,6 +55,12 @@ REST_S = 15.0
 """How long a group may take to come to rest."""
 FIRST_SEAT_MS = 15_000
 """How long the first member may wait at the broker: longer than its `group.initial.rebalance.delay.ms`."""
+LAPSE_MAX_MS = 120_000
+"""For so long a release waits, once, for the broker to forget an id that holds its rounds up: longer than the session
+of almost any client; of a longer one an operator is told, and orders the move again.
+"""
+LAPSE_MARGIN_MS = 1_000
+LAPSE_LOOK_S = 0.1
 LOOK_S = 0.01
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
@@ -62,12 +71,14 @@ class Releasing(Generic[HeldT]):
     """Who is asked on the way from the engine to the broker.
 
     `to_engine` lets a request go to the bridge's own groups, `excuse` answers one that has waited too long; `note`
-    hears how far a member has come, with what its client sees of it; `write` puts down where mapped members are.
+    hears how far a member has come, with what its client sees of it; `tell` what is waited for, and () when that is
+    over; `write` puts down where mapped members are.
     """
 
     to_engine: Callable[[HeldT], None]
     excuse: Callable[[HeldT], None]
     note: Callable[[MemberId, MemberStage, str], None]
+    tell: Callable[[tuple[Obstacle, ...]], None]
     write: Callable[[GroupId], None]
     embedded: EmbeddedGroups
     mapped: MappedGroups
@@ -165,17 +176,20 @@ class ReleaseMove(Generic[HeldT]):
     async def _carry_out(self, effect: ReleaseEffect) -> ReleaseEvent:
         match effect:
             case AwaitRest(holds_all=False):
+                self._holds = self._is_commit_or_newcomer
                 return CameToRest(await self._come_to_rest())
             case AwaitRest():
                 return CameToRest(self._stopped or await self._settle())
             case TakeFirstSeat():
-                return FirstSeatTaken(self._stopped or await self._take_first_seat())
+                return FirstSeatTaken(self._stopped) if self._stopped else await self._take_first_seat()
             case PlayAll():
-                return RoundEnded(await self._play_all())
+                return await self._play_all()
             case HandOver():
                 return await self._hand_over()
             case Withdraw():
                 return await self._withdraw()
+            case AwaitLapse(lapse_ms):
+                return Lapsed(await self._await_lapse(lapse_ms))
             case _:
                 assert_never(effect)
 
@@ -201,6 +215,9 @@ class ReleaseMove(Generic[HeldT]):
                 found = self._around.embedded.read_handover(self._group_id)
                 if isinstance(found, Handover):
                     self._seats = found.seats
+                    # Somebody may have joined, while it was waited, whose session is shorter than all.
+                    shortest_ms = min((seat.session_timeout_ms for seat in found.seats), default=self._hold_ms)
+                    self._hold_ms = min(self._hold_ms, shortest_ms // SHARE_OF_SESSION)
                     return None if found.seats else _nobody(self._group_id)
                 if not isinstance(found, Restless):
                     return unconvertible(found)
@@ -224,17 +241,18 @@ class ReleaseMove(Generic[HeldT]):
 
     # ------------------------------------------------------------------ rounds
 
-    async def _take_first_seat(self) -> Obstacle | None:
+    async def _take_first_seat(self) -> FirstSeatTaken:
         first = self._first = self._seats[0]
-        return await self._play((self._player(first),), FIRST_SEAT_MS)
+        return FirstSeatTaken(*await self._play((self._player(first),), FIRST_SEAT_MS))
 
-    async def _play_all(self) -> Obstacle | None:
+    async def _play_all(self) -> RoundEnded:
         for seat in self._seats:
             self._around.note(seat.member_id, MemberStage.MOVING, "")
         seated = sorted(self._seats, key=lambda seat: seat.member_id not in self._ids)
-        return await self._play(tuple(self._player(seat) for seat in seated), self._hold_ms)
+        return RoundEnded(*await self._play(tuple(self._player(seat) for seat in seated), self._hold_ms))
 
-    async def _play(self, players: tuple[RoundPlayer, ...], within_ms: int) -> Obstacle | None:
+    async def _play(self, players: tuple[RoundPlayer, ...], within_ms: int) -> tuple[Obstacle | None, int | None]:
+        """Why it was not played; and how long the broker may take to forget an id that held it up."""
         around = self._around
         deadline_ms = around.clock.now_ms() + within_ms
         played = Round(group_id=self._group_id, players=players, deadline_ms=deadline_ms, generation=self._generation)
@@ -242,10 +260,25 @@ class ReleaseMove(Generic[HeldT]):
         self._ids.update({one: broker_id for one, broker_id in ended.ids.items() if broker_id})
         if isinstance(ended, Played):
             self._generation = ended.generation
-            return None
-        if ended.failure is RoundFailure.OUT_OF_TIME:
-            return _waited_in_vain(self._group_id, within_ms)
-        return _failed(self._group_id, ended)
+            return None, None
+        if ended.failure is not RoundFailure.OUT_OF_TIME:
+            return _failed(self._group_id, ended), None
+        lapse_ms = max(seat.session_timeout_ms for seat in self._seats) + LAPSE_MARGIN_MS
+        obstacle = _waited_in_vain(self._group_id, within_ms)
+        return obstacle, lapse_ms if lapse_ms <= LAPSE_MAX_MS else None
+
+    async def _await_lapse(self, lapse_ms: int) -> Obstacle | None:
+        """The seats are given up, and the group is the bridge's meanwhile as it ever was: nobody's request waits."""
+        self._ids, self._first, self._generation = {}, None, -1
+        self._holds = _is_none
+        for held in self._waiting.take():
+            self._around.to_engine(held)
+        self._around.tell((_held_up(self._group_id, lapse_ms),))
+        with trio.move_on_after(lapse_ms / 1000):
+            while self._stopped is None:  # noqa: ASYNC110  # stopped at any time, and told by nobody
+                await trio.sleep(LAPSE_LOOK_S)
+        self._around.tell(())
+        return self._stopped
 
     def _player(self, seat: ClassicSeat) -> RoundPlayer:
         """The seat with what its client has; written in the version of the newest words that it offers."""
@@ -308,6 +341,10 @@ def _is_any(_held: HeldRequest) -> bool:
     return True
 
 
+def _is_none(_held: HeldRequest) -> bool:
+    return False
+
+
 def member_of(seat: ClassicSeat) -> ClassicMember:
     """A member of the engine's as both sides of a move need it."""
     return ClassicMember(
@@ -360,6 +397,16 @@ def _waited_in_vain(group_id: GroupId, within_ms: int) -> Obstacle:
         " somebody who does not join, such as a member id that was given to a bridge before it was killed",
         "order the move again when a session timeout of the members has passed: the broker has given up such an id by"
         " then; see with kafka-consumer-groups --describe --state whether others join the group",
+    )
+
+
+def _held_up(group_id: GroupId, lapse_ms: int) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-254",
+        f"the round of {quote(group_id)} at its broker waits for somebody who does not join, such as a member id that"
+        f" was given to a bridge before it was killed; the broker gives it up within {lapse_ms / 1000:.0f} s, and the"
+        " move begins anew then",
+        "nothing: its clients go on meanwhile; or stop the move",
     )
 
 

@@ -146,6 +146,7 @@ class WholeGroups:
             to_engine=lambda held: ways.by_road(held, Road.EMBEDDED),
             excuse=ways.excuse,
             note=progress.note,
+            tell=progress.warn,
             write=self.places.write,
             embedded=self.embedded,
             mapped=self.around.mapped,

@@ -22,6 +22,9 @@ ends by their sessions those for whom nobody beats.
 class ComingToRest:
     """Commits are held, everything else goes on: until none is on its way and every member has what it is to have."""
 
+    has_waited: bool = False
+    """Here and in the states behind it: whether the broker was given the time to forget an id already."""
+
 
 @dataclass(frozen=True, slots=True)
 class TakingFirstSeat:
@@ -29,15 +32,21 @@ class TakingFirstSeat:
     empty group wait. Commits are held: a simple one counts in an empty group only.
     """
 
+    has_waited: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Settling:
     """Everything is held: whoever moved meanwhile comes to rest."""
 
+    has_waited: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Playing:
     """The round of all members is played."""
+
+    has_waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +56,18 @@ class HandingOver:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawing:
-    """The seats that were taken at the broker are given up again, and asked for until then."""
+    """The seats that were taken at the broker are given up again, and asked for until then; behind that the move ends,
+    or begins anew when the broker has had `lapse_ms` to forget an id for which it holds rounds up.
+    """
 
     reason: Obstacle
     until_ms: int
+    lapse_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitingLapse:
+    """The broker holds rounds up for somebody who does not join, until a session is over. Nothing is held meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +82,9 @@ class Kept:
     reason: Obstacle
 
 
-ReleaseState = ComingToRest | TakingFirstSeat | Settling | Playing | HandingOver | Withdrawing | Released | Kept
+ReleaseState = (
+    ComingToRest | TakingFirstSeat | Settling | Playing | HandingOver | Withdrawing | AwaitingLapse | Released | Kept
+)
 
 # ---------------------------------------------------------------------- events
 
@@ -79,16 +98,18 @@ class CameToRest:
 
 @dataclass(frozen=True, slots=True)
 class FirstSeatTaken:
-    """The broker has the first member; or it does not."""
+    """The broker has the first member; or it does not, but may have it when it had `lapse_ms` to forget an id."""
 
     obstacle: Obstacle | None = None
+    lapse_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RoundEnded:
-    """Every member has its seat; or the round failed."""
+    """Every member has its seat; or the round failed, and could be played when the broker had `lapse_ms` to forget."""
 
     obstacle: Obstacle | None = None
+    lapse_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +127,14 @@ class WithdrawalUnanswered:
     """It is not known what became of the LeaveGroup, or the broker did not take it: it can be said again."""
 
 
-ReleaseEvent = CameToRest | FirstSeatTaken | RoundEnded | HandedOver | Withdrawn | WithdrawalUnanswered
+@dataclass(frozen=True, slots=True)
+class Lapsed:
+    """The broker has forgotten whoever has not joined by now; or the move was stopped."""
+
+    obstacle: Obstacle | None = None
+
+
+ReleaseEvent = CameToRest | FirstSeatTaken | RoundEnded | HandedOver | Withdrawn | WithdrawalUnanswered | Lapsed
 
 # ---------------------------------------------------------------------- effects
 
@@ -138,7 +166,14 @@ class Withdraw:
     """Ask the broker to let everybody go that was seated there, in one request."""
 
 
-ReleaseEffect = AwaitRest | TakeFirstSeat | PlayAll | HandOver | Withdraw
+@dataclass(frozen=True, slots=True)
+class AwaitLapse:
+    """Let everything go on for so long, and say what is waited for."""
+
+    lapse_ms: int
+
+
+ReleaseEffect = AwaitRest | TakeFirstSeat | PlayAll | HandOver | Withdraw | AwaitLapse
 ReleaseStep = Step[ReleaseState, ReleaseEffect]
 
 TRANSITIONS: Transitions = {
@@ -147,15 +182,16 @@ TRANSITIONS: Transitions = {
     (Settling, CameToRest): frozenset({Playing, Withdrawing}),
     (Playing, RoundEnded): frozenset({HandingOver, Withdrawing}),
     (HandingOver, HandedOver): frozenset({Released}),
-    (Withdrawing, Withdrawn): frozenset({Kept}),
+    (Withdrawing, Withdrawn): frozenset({Kept, AwaitingLapse}),
     (Withdrawing, WithdrawalUnanswered): frozenset({Withdrawing, Kept}),
+    (AwaitingLapse, Lapsed): frozenset({ComingToRest, Kept}),
 }
 """Each state but the two ends asks for one thing, and hears how it went."""
 
 
 def begin() -> ReleaseStep:
     """The first step."""
-    return Step(ComingToRest(), (AwaitRest(holds_all=False),))
+    return _come_to_rest(has_waited=False)
 
 
 def resume(now_ms: int) -> ReleaseStep:
@@ -173,18 +209,17 @@ def resume(now_ms: int) -> ReleaseStep:
 def _react(state: ReleaseState, event: ReleaseEvent, now_ms: int) -> ReleaseStep:
     match event:
         case CameToRest(obstacle):
-            if isinstance(state, Settling):
-                return Step(Playing(), (PlayAll(),)) if obstacle is None else _withdraw(obstacle, now_ms)
-            return Step(TakingFirstSeat(), (TakeFirstSeat(),)) if obstacle is None else Step(Kept(obstacle))
-        case FirstSeatTaken(obstacle):
-            return Step(Settling(), (AwaitRest(holds_all=True),)) if obstacle is None else _withdraw(obstacle, now_ms)
-        case RoundEnded(obstacle):
-            return Step(HandingOver(), (HandOver(),)) if obstacle is None else _withdraw(obstacle, now_ms)
+            return _came_to_rest(state, obstacle, now_ms)
+        case FirstSeatTaken(obstacle, lapse_ms) | RoundEnded(obstacle, lapse_ms):
+            return _played(state, obstacle, lapse_ms, now_ms)
         case HandedOver():
             return Step(Released())
         case Withdrawn():
             assert isinstance(state, Withdrawing), state
-            return Step(Kept(state.reason))
+            lapse_ms = state.lapse_ms
+            return Step(Kept(state.reason)) if lapse_ms is None else Step(AwaitingLapse(), (AwaitLapse(lapse_ms),))
+        case Lapsed(obstacle):
+            return _come_to_rest(has_waited=True) if obstacle is None else Step(Kept(obstacle))
         case WithdrawalUnanswered():
             assert isinstance(state, Withdrawing), state
             return Step(state, (Withdraw(),)) if now_ms < state.until_ms else Step(Kept(_unanswered(state.reason)))
@@ -192,8 +227,28 @@ def _react(state: ReleaseState, event: ReleaseEvent, now_ms: int) -> ReleaseStep
             assert_never(event)
 
 
-def _withdraw(reason: Obstacle, now_ms: int) -> ReleaseStep:
-    return Step(Withdrawing(reason, now_ms + WITHDRAWAL_MS), (Withdraw(),))
+def _come_to_rest(*, has_waited: bool) -> ReleaseStep:
+    return Step(ComingToRest(has_waited), (AwaitRest(holds_all=False),))
+
+
+def _came_to_rest(state: ReleaseState, obstacle: Obstacle | None, now_ms: int) -> ReleaseStep:
+    if isinstance(state, Settling):
+        return _withdraw(obstacle, now_ms) if obstacle is not None else Step(Playing(state.has_waited), (PlayAll(),))
+    assert isinstance(state, ComingToRest), state
+    return Step(Kept(obstacle)) if obstacle is not None else Step(TakingFirstSeat(state.has_waited), (TakeFirstSeat(),))
+
+
+def _played(state: ReleaseState, obstacle: Obstacle | None, lapse_ms: int | None, now_ms: int) -> ReleaseStep:
+    assert isinstance(state, TakingFirstSeat | Playing), state
+    if obstacle is not None:
+        return _withdraw(obstacle, now_ms, None if state.has_waited else lapse_ms)
+    if isinstance(state, TakingFirstSeat):
+        return Step(Settling(state.has_waited), (AwaitRest(holds_all=True),))
+    return Step(HandingOver(), (HandOver(),))
+
+
+def _withdraw(reason: Obstacle, now_ms: int, lapse_ms: int | None = None) -> ReleaseStep:
+    return Step(Withdrawing(reason, now_ms + WITHDRAWAL_MS, lapse_ms), (Withdraw(),))
 
 
 def _unanswered(reason: Obstacle) -> Obstacle:

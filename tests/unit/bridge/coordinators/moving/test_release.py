@@ -6,10 +6,12 @@ import pytest
 import trio
 
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving import release
 from bridge.coordinators.moving.release import REST_S, ReleaseMove
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted
-from bridge.migration.moves.release import WITHDRAWAL_MS, Kept, Playing, Released, Withdrawing
+from bridge.migration.moves.release import WITHDRAWAL_MS, AwaitingLapse, Kept, Playing, Released, Withdrawing
+from bridge.net.clock import TrioClock
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, Held, adopted_world
 from tests.support.embedded_world import commit_request, native_join
 from tests.support.engine_bench import FOO, GROUP, IDENTITY
@@ -170,21 +172,96 @@ async def test_round_that_fails_gives_the_seats_up(autojump_clock: trio.testing.
         assert await kept(world) == "EB-MOVE-238"
 
 
-async def test_round_that_an_id_of_an_earlier_life_holds_up_can_be_played_behind_its_session(
+async def hold_up(world: AdoptedWorld, move: ReleaseMove[Held], nursery: trio.Nursery) -> None:
+    """A bridge was killed between the id that a seat got and the JoinGroup with it; the broker waits for that id."""
+    world.coordinators.broker.join_now(join_of(NO_MEMBER_ID))
+    nursery.start_soon(move.make)
+    for _ in range(round(30 / LOOK_S)):
+        if isinstance(move.state, AwaitingLapse):
+            break
+        await trio.sleep(LOOK_S)
+    assert isinstance(move.state, AwaitingLapse), move.state
+
+
+async def live_on(world: AdoptedWorld, move: ReleaseMove[Held], generation: int) -> None:
+    """The clients beat until the move is over, and are never told anything else than that all is well."""
+    for _ in range(60):
+        if move.has_ended:
+            return
+        beats = world.beats(generation)
+        for held in beats:
+            move.take(held)
+        await trio.sleep(1)
+        move.excuse(TrioClock().now_ms())
+        assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
+    raise AssertionError(move.state)
+
+
+async def test_round_that_an_id_of_an_earlier_life_holds_up_is_played_behind_its_session(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """A bridge was killed between the id that a seat got and the JoinGroup with it; the broker waits for that id."""
+    """An operator would have to order it again; what is waited for is said, and nothing of the group waits for it."""
+    async with adopted_world() as world, trio.open_nursery() as nursery:
+        generation = await adopt(world)
+        move = world.releasing()
+        join = world.held(join_of(NO_MEMBER_ID), 0)
+        move.take(join)
+        await hold_up(world, move, nursery)
+        ((waited_for,),) = world.told
+        assert waited_for.code == "EB-MOVE-254"
+        assert move.take_joins() == []
+        world.coordinators.broker.pass_time(join_of(NO_MEMBER_ID).session_timeout_ms)
+        assert not has_members(world)
+        await live_on(world, move, generation)
+        assert isinstance(move.state, Released)
+        assert world.told[1:] == [()]
+
+
+async def test_round_that_is_held_up_for_longer_than_a_session_is_given_up(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Whoever it waits for is no id of an earlier life."""
+    async with adopted_world() as world, trio.open_nursery() as nursery:
+        generation, move = await adopt(world), world.releasing()
+        await hold_up(world, move, nursery)
+
+        async def ask_for_ids() -> None:
+            while True:
+                await trio.sleep(5)
+                world.coordinators.broker.join_now(join_of(NO_MEMBER_ID))
+
+        nursery.start_soon(ask_for_ids)
+        await live_on(world, move, generation)
+        nursery.cancel_scope.cancel()
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-239"
+        assert world.groups.holds(GROUP)
+
+
+async def test_move_that_waits_for_an_id_to_lapse_can_be_stopped(autojump_clock: trio.testing.MockClock) -> None:
+    """The broker has nobody."""
+    async with adopted_world() as world, trio.open_nursery() as nursery:
+        await adopt(world)
+        move = world.releasing()
+        await hold_up(world, move, nursery)
+        move.stop(Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "an operator"))
+        await trio.sleep(1)
+        assert isinstance(move.state, Kept)
+        assert move.state.reason.code == "EB-MOVE-231"
+
+
+async def test_nobody_waits_for_a_session_of_hours(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator is told at once for how long the broker waits."""
+    monkeypatch.setattr(release, "LAPSE_MAX_MS", 1)
     async with adopted_world() as world:
         await adopt(world)
         world.coordinators.broker.join_now(join_of(NO_MEMBER_ID))
-        held_up = world.releasing()
-        await held_up.make()
-        assert isinstance(held_up.state, Kept)
-        assert held_up.state.reason.code == "EB-MOVE-239"
-        world.coordinators.broker.pass_time(join_of(NO_MEMBER_ID).session_timeout_ms)
         move = world.releasing()
         await move.make()
-        assert isinstance(move.state, Released)
+        assert isinstance(move.state, Kept)
+        assert (move.state.reason.code, world.told) == ("EB-MOVE-239", [])
 
 
 async def reach(move: ReleaseMove[Held], state: type[Playing | Withdrawing]) -> None:

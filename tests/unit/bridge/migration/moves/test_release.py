@@ -6,12 +6,15 @@ import pytest
 
 from bridge.migration.moves.release import (
     TRANSITIONS,
+    AwaitingLapse,
+    AwaitLapse,
     AwaitRest,
     CameToRest,
     FirstSeatTaken,
     HandedOver,
     HandOver,
     Kept,
+    Lapsed,
     PlayAll,
     Released,
     ReleaseEvent,
@@ -76,6 +79,28 @@ def test_withdrawal_that_is_never_taken_ends() -> None:
     assert isinstance(kept, Kept)
     assert kept.reason.code == "EB-MOVE-251"
     assert kept.reason.sentence.startswith(WHY.sentence)
+
+
+@pytest.mark.parametrize("place", [1, 3], ids=["first seat", "round"])
+def test_move_that_is_held_up_begins_anew_once(place: int) -> None:
+    """Behind that whoever holds it up is no id that the broker forgets."""
+    taken = begin()
+    for course in range(2):
+        for heard in HEARD[:place]:
+            taken = step(taken.state, heard, 0)
+        taken = step(taken.state, FirstSeatTaken(WHY, 45_000) if place == 1 else RoundEnded(WHY, 45_000), 0)
+        assert taken.effects == (Withdraw(),)
+        taken = step(taken.state, Withdrawn(), 0)
+        if course == 0:
+            assert (taken.state, taken.effects) == (AwaitingLapse(), (AwaitLapse(45_000),))
+            taken = step(taken.state, Lapsed(), 45_000)
+            assert taken.effects == begin().effects
+    assert taken.state == Kept(WHY)
+
+
+def test_move_that_is_stopped_while_it_waits_ends() -> None:
+    """The broker has nobody, and nothing is held."""
+    assert step(AwaitingLapse(), Lapsed(WHY), 0).state == Kept(WHY)
 
 
 def test_restart_before_the_end_gives_the_seats_up() -> None:
