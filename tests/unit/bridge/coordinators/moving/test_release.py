@@ -228,6 +228,7 @@ async def test_round_that_is_held_up_for_longer_than_a_session_is_given_up(
         async def ask_for_ids() -> None:
             while True:
                 await trio.sleep(5)
+                world.coordinators.pass_time(TrioClock().now_ms())
                 world.coordinators.broker.join_now(join_of(NO_MEMBER_ID))
 
         nursery.start_soon(ask_for_ids)
