@@ -117,11 +117,15 @@ class Router:
         self._looked_up.clear()
         self._claimed.clear()
 
+    def may_claim(self, group_id: GroupId) -> bool:
+        """Whether it is still open what the rules that ask for clients say of a group."""
+        return group_id not in self._claimed and len(self._claimed) < CLAIMED_GROUPS_MAX
+
     def claim(self, group_id: GroupId, client_id: str, principal: str) -> bool:
-        """Such a client is the first to join a group that has no members here: the rules that ask for clients count,
-        too, and decide once. Whether the group begins elsewhere now; then it has to be looked up again.
+        """Such a client is the first to join a group that has no members here, and may: the rules that ask for clients
+        count, too, and decide once. Whether the group begins elsewhere now; then it has to be looked up again.
         """
-        if group_id in self._claimed or len(self._claimed) >= CLAIMED_GROUPS_MAX:
+        if not self.may_claim(group_id):
             return False
         road = next(
             (

@@ -454,7 +454,9 @@ class ClientConnection:
         """
         await self.rights.proof.wait_for()
         refusal = None
-        for group_id in unplaced.group_ids:
+        for group_id in (
+            await self.rights.claim(head, *unplaced.group_ids) if unplaced.is_unclaimed else unplaced.group_ids
+        ):
             refusal = refusal or await self._shared.place(group_id)
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
@@ -462,7 +464,7 @@ class ClientConnection:
             return
         session = self.session
         if refusal is None:
-            decision = session.decide(head, offered, session.read_placed(head))
+            decision = session.decide(head, offered, session.read_placed(head), is_placed=True)
         else:
             line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(self.session))
             self._shared.log.write(now_ms(), ("place", *unplaced.group_ids[:1]), line)

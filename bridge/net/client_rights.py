@@ -19,6 +19,7 @@ from bridge.net.shared import Shared
 from bridge.session.broker_answers import Expected
 from bridge.session.client_session import Divided, Submitted
 from bridge.session.grants import FREE, TOPICS_MAX, Grant, Holder
+from bridge.session.group_requests import Unplaced
 from bridge.session.proven_login import Identity, ProvenLogin, identity_by
 from bridge.session.requests import Head
 from bridge.session.rights import (
@@ -181,6 +182,18 @@ class ClientRights:
         if not is_answered and self._find(request) is not None:
             return request
         return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
+
+    async def claim(self, head: Head, group_id: GroupId) -> tuple[GroupId, ...]:
+        """Have who may READ a group decide, by being the first to join, where it goes; gives what is to be placed then.
+
+        Where no broker says that he may, the group goes where it would without him, and he is refused there.
+        """
+        question = read_question(group_id)
+        await self._judge(question)
+        if self._find(question) is not None:
+            self._session.claim(head)
+        found = self._session.read(head)
+        return found.group_ids if isinstance(found, Unplaced) else ()
 
     def forget(self) -> None:
         """The connection is over, or its client logs in anew; what others of its identity share is still theirs."""

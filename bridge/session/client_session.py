@@ -238,9 +238,15 @@ class ClientSession:
         self.outbox.fill(slot, refusal)
         return Answered(slot)
 
-    def decide(self, head: Head, offered: Offered, found: GroupRequest | None = None) -> Decision:
+    def claim(self, head: Head) -> None:
+        """The client may READ the group that it joins: if it is the first to do so, it decides where that goes."""
+        self._groups.claim(head.header, head.data, self._principal)
+
+    def decide(
+        self, head: Head, offered: Offered, found: GroupRequest | None = None, *, is_placed: bool = False
+    ) -> Decision:
         """What becomes of a request; its answer's place is taken in the outbox, unless it is to be decided on once its
-        groups are placed. `found` is what `read` gave, if it was asked before.
+        groups are placed, or claimed. `found` is what `read` gave, if it was asked before.
         """
         header = head.header
         if header.client_id is not None and header.client_id != self.identity.client_id:
@@ -256,7 +262,7 @@ class ClientSession:
         if decided is not None:
             return decided
         if treatment(header.api_key) is Treatment.ANSWERED:
-            return self._group_request(head, offered, found)
+            return self._group_request(head, offered, found, is_placed=is_placed)
         if header.api_key == ApiKey.PRODUCE and not produce_is_answered(header, head.data):
             return Relayed(None)
         if header.api_key == ApiKey.FETCH and not head.left and self._reads_fetch():
@@ -319,12 +325,6 @@ class ClientSession:
     def _reserve_stream(self, header: RequestHeader) -> Slot:
         return self.outbox.reserve_stream(header.api_key, header.api_version, header.correlation_id)
 
-    def _if_unclaimed(self, head: Head, found: GroupRequest | None) -> GroupRequest | None:
-        """What was read already, unless it matters who joins first and this client does so: then it is read again."""
-        if self._router.asks_for_clients and self._groups.claim(head.header, head.data, self._principal):
-            return None
-        return found
-
     def _note_principal(self, head: Head) -> None:
         """Remember the name of a login; whether it is true the broker says, and ends the connection if it is not."""
         if self._router.asks_for_clients and head.header.api_key == ApiKey.SASL_AUTHENTICATE and not head.left:
@@ -379,14 +379,17 @@ class ClientSession:
         self.outbox.fill(slot, api_versions_reply(header.api_version, header.correlation_id, answer))
         return Answered(slot)
 
-    def _group_request(self, head: Head, offered: Offered, found: GroupRequest | None) -> Decision:
+    def _group_request(self, head: Head, offered: Offered, found: GroupRequest | None, *, is_placed: bool) -> Decision:
         if head.left:
             # Too large to be held: it asks for the settings of more than groups.
             if self._router.serves(Road.EMBEDDED):
                 self._passing.passed_unread(head.header, self.identity)
             return Relayed(self._reserve_stream(head.header))
-        if self._router.asks_for_clients:
-            found = self._if_unclaimed(head, found)
+        if self._router.asks_for_clients and not is_placed:
+            # Whoever has not logged in, or may not READ the group, decides nothing for those who may.
+            group_id = self._groups.unclaimed(head.header, head.data)
+            if group_id is not None:
+                return Unplaced((group_id,), is_unclaimed=True)
         found = found or self.read(head)
         header = head.header
         if isinstance(found, Misread):

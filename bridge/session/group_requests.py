@@ -107,9 +107,13 @@ class Passes(NamedTuple):
 
 
 class Unplaced(NamedTuple):
-    """Where these groups live has to be found out before the request can be read."""
+    """Where these groups live has to be found out before the request can be read.
+
+    One that `is_unclaimed` goes where its first client has it go, if that may READ it; then it is to be read anew.
+    """
 
     group_ids: tuple[GroupId, ...]
+    is_unclaimed: bool = False
 
 
 class Taken(NamedTuple):
@@ -217,17 +221,23 @@ class GroupRequests:
         except MalformedFrame as error:
             return Misread(str(error))
 
-    def claim(self, header: RequestHeader, data: bytes | memoryview, principal: str) -> bool:
-        """Where it matters who joins a group first, somebody may do so now; whether the group begins elsewhere then."""
+    def unclaimed(self, header: RequestHeader, data: bytes | memoryview) -> GroupId | None:
+        """The group that somebody is the first to join, where it matters who that is."""
         if header.api_key not in JOINS:
-            return False
+            return None
         try:
             group_id = peek_group_id(header.api_key, header.api_version, data[header.body_offset :], header.body_offset)
         except MalformedFrame:
-            return False
-        if group_id is None or self._router.place(group_id) is not None or self._known_groups.has_members(group_id):
-            return False
-        return self._router.claim(group_id, header.client_id or "", principal)
+            return None
+        if not group_id or self._router.place(group_id) is not None or self._known_groups.has_members(group_id):
+            return None
+        return group_id if self._router.may_claim(group_id) else None
+
+    def claim(self, header: RequestHeader, data: bytes | memoryview, principal: str) -> None:
+        """Whoever sent this is the first to join, and may: where its group goes is decided, unless it is by now."""
+        group_id = self.unclaimed(header, data)
+        if group_id is not None:
+            self._router.claim(group_id, header.client_id or "", principal)
 
     def _is_to_be_placed(
         self, header: RequestHeader, data: bytes | memoryview, group_id: GroupId, *, stays: bool

@@ -8,6 +8,7 @@ import trio
 import trio.lowlevel
 import trio.testing
 
+from bridge.migration.route import Road, Rule
 from bridge.net import client_rights
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import GROUPS_MAX
@@ -574,3 +575,26 @@ async def test_member_that_leaves_two_roads_is_refused_on_one() -> None:
         await client.send(encode_request(ApiKey.LEAVE_GROUP, 3, 1, "client", leaving))
         assert await code_of(client, ApiKey.LEAVE_GROUP, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
         assert front.groups.submitted == []
+
+
+@pytest.mark.parametrize("may_read", [False, True])
+async def test_who_may_not_read_a_group_does_not_decide_where_it_goes(*, may_read: bool) -> None:
+    """Where a rule asks who joins first: whoever knew the name of a group decided for those whose group it is."""
+    broker = JudgingBroker(operations=READ if may_read else 0)
+    rules = (Rule("embedded-*", Road.EMBEDDED, client_id="cli*"),)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(replace(settings_for(broker), rules=rules)) as front:
+            client = await front.dial()
+            await client.send(join(1))
+            await settle()
+            assert len(front.groups.submitted) == may_read
+            assert [key for key, *_ in broker.requests].count(ApiKey.JOIN_GROUP) == (not may_read), (
+                "its broker refuses it"
+            )
+            broker.operations = READ
+            other = await front.dial()
+            await other.send(join(1))
+            await settle()
+            assert len(front.groups.submitted) == 1 + may_read, "the first that may has decided"
+        nursery.cancel_scope.cancel()

@@ -395,5 +395,9 @@ def test_login_decides_where_a_group_begins(name: str, road: Road) -> None:
     decide(one, authenticate_request(plain_token(credentials), "me"))
     decide(one, authenticate_request(b"", "me")[:-2])
     join = encode_request(ApiKey.JOIN_GROUP, 5, 5, "client", join_request("a"))
+    group_id = join_request("a").group_id
+    assert decide(one, join) == Unplaced((group_id,), is_unclaimed=True), "whether he may READ it is not known yet"
+    assert router.may_claim(group_id)
+    one.claim(Head(header_of(join), join, 0))
     assert isinstance(decide(one, join), Submitted if road is Road.EMBEDDED else Relayed)
-    assert router.road(join_request("a").group_id) is road
+    assert router.road(group_id) is road

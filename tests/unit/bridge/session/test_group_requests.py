@@ -18,7 +18,7 @@ from bridge.wire.codec.registry import Request, decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, read_request_header
 from tests.support.embedded_world import join_request, native_join
 from translators.dialects.admin import DeletedGroup, DeleteGroups, DeleteGroupsReply, DescribeGroups, ListGroups
-from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember, Protocol
+from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, Protocol
 from translators.dialects.configs import (
     GROUP,
     AskedResource,
@@ -28,7 +28,7 @@ from translators.dialects.configs import (
     Resource,
     ResourceAlterations,
 )
-from translators.dialects.consumer import ConsumerGroupDescribe
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetFetch, PartitionCommit, TopicCommit
@@ -278,21 +278,25 @@ def test_group_that_stays_elsewhere_is_looked_up_when_somebody_joins() -> None:
 def test_first_client_of_a_group_claims_its_road() -> None:
     """By joining, and only where nobody of it is here and nobody moved it; what can't be read claims nothing."""
     router = Router((Rule("*", Road.EMBEDDED, client_id="cli*"),))
-    joins: tuple[tuple[ApiKey, int, Request], ...] = (
+    joins: tuple[tuple[ApiKey, int, JoinGroup | ConsumerGroupHeartbeat], ...] = (
         (ApiKey.JOIN_GROUP, 5, replace(join_request("a"), group_id=GroupId("a"))),
         (ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, replace(native_join("n"), group_id=GroupId("b"))),
     )
     reader = GroupRequests(router, known_groups=KnownGroups(is_known=lambda _: False))
     for api_key, version, message in joins:
         header, frame = framed(api_key, version, message)
-        assert reader.claim(header, frame, "")
+        assert reader.unclaimed(header, frame) == message.group_id
+        assert isinstance(reader.read(header, frame), Passes)
+        reader.claim(header, frame, "")
         assert isinstance(reader.read(header, frame), Unplaced)
         assert isinstance(reader.read(header, frame, is_placed=True), Taken)
-        assert not reader.claim(header, frame, "")
-    assert not reader.claim(*framed(ApiKey.HEARTBEAT, 3, beat(THEIRS)), "")
+        assert reader.unclaimed(header, frame) is None
+    assert reader.unclaimed(*framed(ApiKey.HEARTBEAT, 3, beat(THEIRS))) is None
     header, frame = framed(ApiKey.JOIN_GROUP, 5, join_request("a"))
-    assert not reader.claim(header, frame[: header.body_offset], "")
+    assert reader.unclaimed(header, frame[: header.body_offset]) is None
+    nameless = replace(join_request("a"), group_id=GroupId(""))
+    assert reader.unclaimed(*framed(ApiKey.JOIN_GROUP, 5, nameless)) is None
     living = GroupRequests(router, known_groups=KnownGroups(has_members=lambda _: True))
-    assert not living.claim(header, frame, "")
+    assert living.unclaimed(header, frame) is None
     router.place_group(join_request("a").group_id, Road.PASS)
-    assert not reader.claim(header, frame, "")
+    assert reader.unclaimed(header, frame) is None
