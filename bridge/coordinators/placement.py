@@ -116,7 +116,8 @@ class GroupPlaces:
         rule = self._router.road(group_id)
         if rule is not Road.PASS and self._lives(group_id) is None:
             self._stay(stay_for_kind(group_id, rule, kind))
-            self._joined_ms[group_id] = self._now_ms()
+            if group_id in self._router.staying:
+                self._joined_ms[group_id] = self._now_ms()
 
     def note_refusal(self, group_id: GroupId, code: ErrorCode) -> None:
         """A broker would not have a member in a group that it was to coordinate: it may be a group of another kind by
@@ -222,6 +223,7 @@ class GroupPlaces:
 
     def _stay(self, stay: Stay) -> None:
         if not self._router.let_stay(stay.group_id, stay.road):
+            self._looked_ms.pop(stay.group_id, None)
             self._router.note_looked_up(stay.group_id)
             return
         known = self.stays.get(stay.group_id)

@@ -13,6 +13,8 @@ from bridge.migration.patterns import Form, Pattern, ReadRegex, make_matcher, no
 from translators.dialects.ids import GroupId, MemberId
 
 REMEMBERED_GROUPS_MAX = 10_000
+REMEMBERED_NAME_MAX = 255
+"""Longer names are matched each time: whoever has not logged in yet could have 10,000 of 32 KB kept, 320 MB."""
 MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
 PLACED_GROUPS_MAX = 100_000
@@ -257,6 +259,8 @@ class Router:
         if known is not None:
             return known
         road = next((road for matches, road in self._by_name if matches(group_id)), Road.PASS)
+        if len(group_id) > REMEMBERED_NAME_MAX:
+            return road
         if len(self._remembered) >= self._remembered_max:
             self._remembered.popitem(last=False)
         self._remembered[group_id] = road

@@ -27,6 +27,8 @@ from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""
+NAME_MAX = 255
+"""Those of groups with longer names, too: a stranger could have 10,000 of 32 KB kept, 320 MB."""
 OTHERS = GroupId("")
 LOG = logging.getLogger("epochbridge.telemetry")
 
@@ -45,7 +47,7 @@ class PassingLog:
         """A request of a `pass` group is on its way to the broker."""
         counted = self.requests.get(group_id)
         if counted is None:
-            known = group_id if len(self.requests) < GROUPS_MAX else OTHERS
+            known = group_id if len(self.requests) < GROUPS_MAX and len(group_id) <= NAME_MAX else OTHERS
             counted = self.requests.setdefault(known, Counter())
         counted[header.api_key] += 1
 

@@ -19,7 +19,7 @@ from tests.support.reseated_world import described
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import GroupId, MemberId
 
 NOBODY = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Empty")
 SOMEBODY = replace(NOBODY, group_state="Stable", protocol_type="consumer", members=(foreign_member(),))
@@ -214,6 +214,20 @@ async def test_groups_that_can_not_be_remembered_go_by_their_rule(
     site = Site(broker=FakeBroker(described=SOMEBODY))
     assert await site.place() is Road.EMBEDDED
     assert site.places.is_known(GROUP)
+
+
+async def test_nothing_is_kept_of_groups_that_can_not_be_remembered(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever makes groups of other kinds can't fill the memory with their names."""
+    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 1)
+    site = Site(broker=FakeBroker(described=SOMEBODY))
+    for number in range(5):
+        site.places.report_kind(GroupId(f"made-up-{number}"), "connect")
+        assert await site.places.place(GroupId(f"looked-up-{number}")) is None
+    kept = [value for value in vars(site.places).values() if isinstance(value, dict)]
+    assert kept
+    assert all(len(one) <= 1 for one in kept)
 
 
 async def test_classic_members_of_a_consumer_group_are_let_pass(autojump_clock: MockClock) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.patterns import Form, PatternUnreadable
-from bridge.migration.route import Road, Router, Rule
+from bridge.migration.route import REMEMBERED_NAME_MAX, Road, Router, Rule
 from translators.dialects.ids import GroupId, MemberId
 
 RULES = (Rule("orders-old*", Road.PASS), Rule("orders-*", Road.EMBEDDED), Rule("p?y", Road.UPSTREAM))
@@ -29,6 +29,14 @@ def test_router_knows_whether_any_group_is_taken() -> None:
     """Without such a rule batches need not be decoded."""
     assert Router(RULES).takes_groups()
     assert not Router(RULES[:1]).takes_groups()
+
+
+def test_long_names_are_matched_each_time() -> None:
+    """A stranger who makes them up has nothing kept."""
+    router = Router(RULES)
+    for length in (REMEMBERED_NAME_MAX, REMEMBERED_NAME_MAX + 1):
+        assert router.road(GroupId("orders-".ljust(length, "x"))) is Road.EMBEDDED
+    assert router.remembered() == 1
 
 
 @given(st.lists(st.text(max_size=12), max_size=60))

@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.telemetry import passing
-from bridge.telemetry.passing import OTHERS, PassingLog
+from bridge.telemetry.passing import NAME_MAX, OTHERS, PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
 from translators.dialects.ids import ClientIdentity, GroupId
@@ -31,6 +31,14 @@ def test_groups_beyond_the_limit_are_counted_together(monkeypatch: pytest.Monkey
     for name in ("a", "b", "c", "a"):
         log.passed(header(ApiKey.HEARTBEAT), GroupId(name), CLIENT)
     assert log.requests == {GroupId("a"): {ApiKey.HEARTBEAT: 2}, OTHERS: {ApiKey.HEARTBEAT: 2}}
+
+
+def test_long_names_are_counted_together() -> None:
+    """No library makes them; whoever has not logged in yet may."""
+    log = PassingLog()
+    for length in (NAME_MAX, NAME_MAX + 1):
+        log.passed(header(ApiKey.HEARTBEAT), GroupId("x" * length), CLIENT)
+    assert log.requests == {GroupId("x" * NAME_MAX): {ApiKey.HEARTBEAT: 1}, OTHERS: {ApiKey.HEARTBEAT: 1}}
 
 
 def test_settings_that_are_not_looked_at_are_told_once_for_each_client(caplog: pytest.LogCaptureFixture) -> None:
