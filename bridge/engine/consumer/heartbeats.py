@@ -6,7 +6,7 @@ from dataclasses import replace
 from bridge.engine.apply import apply
 from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
-from bridge.engine.consumer.reconciliation import heartbeat_interval_ms, is_settled, left, refused, session_timeout_ms
+from bridge.engine.consumer.reconciliation import is_settled, left, refused, session_timeout_ms
 from bridge.engine.consumer.retargeting import kept_seat, take_kept_seat
 from bridge.engine.convert.readiness import find_policy_fault
 from bridge.engine.convert.upgrade import plan_upgrade, upgrade
@@ -306,8 +306,12 @@ def take_calm_heartbeat(state: Shard, request: ConsumerGroupHeartbeat, client: C
     member = None if group is None else group.members.get(request.member_id)
     if group is None or member is None or not _is_calm(state, group, member, request, client):
         return False
+    settings = settings_of(state, request.group_id)
+    if group.told_intervals.get(request.member_id) != settings.group_consumer_heartbeat_interval_ms:
+        # The answer before said another interval, since when an admin or the configuration changed it.
+        return False
     key = DeadlineKey(DeadlineKind.SESSION, request.group_id, request.member_id)
-    apply(state, DeadlineSet(key, now_ms + session_timeout_ms(state, group)))
+    apply(state, DeadlineSet(key, now_ms + settings.group_consumer_session_timeout_ms))
     return True
 
 
@@ -325,8 +329,6 @@ def _is_calm(
         # A target that is still to be computed may come due with this very heartbeat (`assignment.interval.ms`).
         and group.epoch == group.assignment_epoch
         and is_settled(group, subscription.member_id, current)
-        # The answer before said another interval, since when an admin or the configuration changed it.
-        and group.told_intervals.get(subscription.member_id) == heartbeat_interval_ms(state, group)
         and (subscription.pattern is None or _is_resolved(state, subscription.pattern))
     )
 

@@ -154,9 +154,10 @@ def step_records(state: Shard, group: Group, ask: Ask, new: Current, now_ms: int
     held = (CurrentAssigned(group.group_id, ask.member_id, new),) if changes else ()
     if member.subscription.speaks is Speaks.CLASSIC:
         return (*held, *_cleared_deadlines(state, ask))
-    session = DeadlineSet(_key(DeadlineKind.SESSION, ask), now_ms + session_timeout_ms(state, group))
+    settings = settings_of(state, group.group_id)
+    timeout_ms, interval_ms = settings.group_consumer_session_timeout_ms, settings.group_consumer_heartbeat_interval_ms
+    session = DeadlineSet(_key(DeadlineKind.SESSION, ask), now_ms + timeout_ms)
     rebalance = _rebalance_deadline(state, ask, member, new, now_ms) if changes else ()
-    interval_ms = heartbeat_interval_ms(state, group)
     told = group.told_intervals.get(ask.member_id)
     telling = () if told == interval_ms else (IntervalTold(group.group_id, ask.member_id, interval_ms),)
     return (*held, session, *rebalance, *telling)
@@ -167,11 +168,6 @@ def session_timeout_ms(state: Shard, group: Group) -> int:
     return settings_of(state, group.group_id).group_consumer_session_timeout_ms
 
 
-def heartbeat_interval_ms(state: Shard, group: Group) -> int:
-    """How often the group's native members are to send a heartbeat (K2.62)."""
-    return settings_of(state, group.group_id).group_consumer_heartbeat_interval_ms
-
-
 def answer(state: Shard, group: Group, ask: Ask, before: Current) -> MemberAnswer:
     """The answer after the step; the assignment only if asked for or changed since `before` (K2.42, K2.43)."""
     current = group.members[ask.member_id].current
@@ -180,7 +176,7 @@ def answer(state: Shard, group: Group, ask: Ask, before: Current) -> MemberAnswe
         error=ErrorCode.NONE,
         member_id=ask.member_id,
         member_epoch=current.epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(state, group),
+        heartbeat_interval_ms=settings_of(state, group.group_id).group_consumer_heartbeat_interval_ms,
         assignment=frozenset(current.assigned) if ask.is_full or changed else None,
     )
     return MemberAnswer(reply, pending_of(state, group, ask.member_id))
