@@ -20,6 +20,12 @@ UNPAID_BYTES_MAX = 2 * PIECE_BYTES
 """Of which nothing came; a record that is not whole yet is less, also one that is padded to its full size."""
 POOR_SHARE = 32
 """A piece of which such a part or more held nothing is the last of its turn; of full records it is one in 64."""
+EMPTY_RECORDS_MAX = 64
+"""So many records may hold nothing, and one more beside each that holds something: no library asks for new keys before
+it has sent gigabytes under the old ones. Whoever sent a byte with each 33 KB of them cost everybody 10 ms for that.
+"""
+HEADER_BYTES = 5
+"""Of a record; the last two say how many follow."""
 UNSENT_BYTES_MAX = 65_536
 """What is kept for somebody who asks for new keys and does not read."""
 ONLY_KEYS = "it sends records that hold nothing (new keys, over and over)"
@@ -42,15 +48,20 @@ class TlsSocket:
     """Owns a socket that does not wait; what can't be done now raises ssl.SSLWantReadError or SSLWantWriteError."""
 
     __slots__ = (
+        "_empty",
         "_ending",
         "_fed",
         "_given",
         "_incoming",
         "_is_over",
         "_left",
+        "_next",
         "_outgoing",
         "_owed",
         "_read_into",
+        "_reads",
+        "_records",
+        "_tail",
         "_unpaid",
         "raw",
         "session",
@@ -74,6 +85,12 @@ class TlsSocket:
         """Bytes that are in it, and that whoever sends has not been told of."""
         self._fed = self._given = self._unpaid = 0
         """Bytes of the last piece, what came of it, and what nothing came of."""
+        self._records = self._reads = self._empty = 0
+        """Records that ended in what was fed last, how often something came of it, and how many hold nothing so far,
+        beyond one for each that does.
+        """
+        self._next, self._tail = 0, b""
+        """Where the next record begins, from the end of the last piece on, and how that ended where it begins there."""
         self._is_over = False
         """Whether others are to have their turn before more is read."""
         self._ending: Exception | None = None
@@ -96,7 +113,7 @@ class TlsSocket:
                 if not self._feed():
                     raise
             else:
-                self._fed = 0
+                self._fed = self._records = 0
                 if not self._flush():
                     raise ssl.SSLWantWriteError
                 return
@@ -123,6 +140,7 @@ class TlsSocket:
                     return received
                 received += count or 0
                 self._given += count or 0
+                self._reads += count is not None
                 if count and (received == len(room) or self._incoming.pending or self.session.pending()):
                     continue
                 # To ask OpenSSL once more where it has nothing would cost an exception to hear so.
@@ -166,7 +184,9 @@ class TlsSocket:
         # Each record that holds something pays for one of full size: some pad theirs, so that nobody sees how long
         # they are.
         self._unpaid = 0 if given else self._unpaid + fed
-        if self._unpaid > UNPAID_BYTES_MAX:
+        self._empty = max(0, self._empty + self._records - 2 * self._reads)
+        self._records = self._reads = 0
+        if self._unpaid > UNPAID_BYTES_MAX or self._empty > EMPTY_RECORDS_MAX:
             raise EmptyRecords(ONLY_KEYS)
         if self._outgoing.pending:
             # A record with new keys (KeyUpdate) is answered by one.
@@ -188,11 +208,26 @@ class TlsSocket:
         except BlockingIOError:
             return False
         if count:
+            self._count_records(count)
             self._incoming.write(_piece[:count])
         else:
             self._incoming.write_eof()
         self._fed = count
         return True
+
+    def _count_records(self, count: int) -> None:
+        """Count those that end in the piece: the header of one may have begun at the end of the last piece."""
+        at, tail = self._next, self._tail
+        if at > 0:
+            self._records += at <= count
+        while at + HEADER_BYTES <= count:
+            high, low = at + HEADER_BYTES - 2, at + HEADER_BYTES - 1
+            size = (_piece[high] if high >= 0 else tail[high]) << 8 | (_piece[low] if low >= 0 else tail[low])
+            at += HEADER_BYTES + size
+            self._records += at <= count
+        self._next = at - count
+        if self._next < 0:
+            self._tail = (tail + _piece[:count])[1 - HEADER_BYTES :]
 
     def send(self, data: memoryview) -> int:
         """How many bytes have left; 0: the same bytes are to come again, with or without more behind them."""
