@@ -118,6 +118,9 @@ def text_of(node: ast.AST) -> str:
             return "".join(text_of(part) for part in parts)
         case ast.IfExp(body=one, orelse=other):
             return f"{text_of(one)}; or: {text_of(other)}"
+        case ast.FormattedValue(value=ast.Call(func=ast.Name(id="counted"), args=[_, *nouns])):
+            one, *many = (text_of(noun) for noun in nouns)
+            return f"{GAP} {''.join(many) or f'{one}s'}"
         case _:
             return GAP
 

@@ -151,11 +151,11 @@ def gain_lines(group: Answer) -> Iterator[str]:
     """What each kind of its members gains."""
     for gain in mappings(group.get("gains")):
         yield (
-            f"each of {_text(gain.get('member_count'))} {_text(gain.get('rebalancing'))} members joins"
+            f"each {_text(gain.get('rebalancing'))} member ({_text(gain.get('member_count'))} in all) joins"
             f" {_pair(gain.get('joins'))} times when another comes or goes,"
             f" {_pair(gain.get('roll_joins'))} times in a whole roll to the consumer protocol; one more member stops"
-            f" the group's partitions for {_pair(gain.get('stopped_partition_s'))} s in all (as measured with"
-            f" {_text(gain.get('measured_members'))} members)"
+            f" the group's partitions for {_pair(gain.get('stopped_partition_s'))} s in all (as measured in a"
+            f" group of {_text(gain.get('measured_members'))})"
         )
 
 

@@ -9,6 +9,7 @@ from bridge.admin.client import NoAnswer, give_order, parse
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import CONVERTED_COLUMNS, NOTHING, NOTICES, SEAT_COLUMNS, converted_rows, seat_rows
+from translators.dialects.counts import counted
 
 FAILED = 1
 KINDS = ("consumer", "classic")
@@ -113,7 +114,7 @@ def _show_conversion(screen: Screen, answer: Mapping[str, object]) -> None:
     rows = converted_rows(answer)
     disturbed = sum(row[NOTICES] != NOTHING for row in rows)
     verb, was = ("would become", "would join") if answer.get("is_dry_run") else ("is now", "join")
-    screen.show_line(f"group {group} {verb} a {kind} group; {disturbed} of {len(rows)} members {was} again")
+    screen.show_line(f"group {group} {verb} a {kind} group; {disturbed} of {counted(len(rows), 'member')} {was} again")
     if rows:
         show_used(screen, CONVERTED_COLUMNS, rows)
 

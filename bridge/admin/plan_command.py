@@ -43,12 +43,12 @@ def plan_lines(plan: Answer) -> list[str]:
     stages = _mappings(plan.get("stages"))
     named = {key: _text(plan.get(key)) for key in ("name", "to", "phase", "stage")}
     until = f" until {moment(plan['until_ms'])}" if plan.get("until_ms") else ""
-    far = f"stage {named['stage']} of {len(stages)}, {_moved(plan)} groups moved"
+    far = f"stage {named['stage']} of {len(stages)}, groups moved: {_moved(plan)}"
     lines = [f"plan {named['name']}: to {named['to']}, {named['phase']}{until}, {far}"]
     if plan.get("reason"):
         lines.append(f"held: {_text(plan['reason'])}")
     for number, stage in enumerate(stages, 1):
-        share = f"{_text(stage.get('groups'))} groups, {_text(stage.get('members_percent'))}% of their members"
+        share = f"groups: {_text(stage.get('groups'))}, {_text(stage.get('members_percent'))}% of their members"
         lines.append(f"stage {number}: {share}, watched for {_text(stage.get('watch_ms'))} ms")
     judge = plan.get("judge")
     if isinstance(judge, Mapping):

@@ -13,6 +13,7 @@ from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_group, ask_groups, parse
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, NONE, group_lines, group_rows, partitions_text
+from translators.dialects.counts import counted
 
 WATCH_COLUMNS = (
     "MEMBER",
@@ -44,7 +45,7 @@ class Frame:
 def groups_frame(answer: Answer) -> Frame:
     """All groups."""
     rows = group_rows(answer)
-    lines = (f"{len(rows)} groups",) if rows else ("The bridge coordinates no group yet.",)
+    lines = (counted(len(rows), "group"),) if rows else ("The bridge coordinates no group yet.",)
     return Frame(lines, GROUP_COLUMNS, tuple(rows))
 
 

@@ -35,6 +35,7 @@ from bridge.migration.plans.values import (
 from bridge.supervision import PLANS, start_job
 from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.group_figures import GroupCounts, GroupWaits
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.plain import MalformedPlain
@@ -260,12 +261,12 @@ class DrivenPlans:
             yield PlanFault(NO_GROUP, "groups", "no group is meant", wanted)
         going_on = [one for name, one in self._states.items() if name != plan.name and not is_over(one)]
         if len(groups) > GROUPS_MAX or len(going_on) >= PLANS_MAX:
-            seen = f"{len(groups)} groups, {len(going_on)} plans that go on"
+            seen = f"{counted(len(groups), 'group')}, {counted(len(going_on), 'plan that goes on', 'plans that go on')}"
             yield PlanFault(TOO_MUCH, "groups", seen, f"at most {GROUPS_MAX} groups and {PLANS_MAX} plans")
         for other in going_on:
             shared = sorted({part.group_id for part in other.progress.parts} & set(groups))
             if shared:
-                seen = f"{len(shared)} groups, such as {shared[0]!r}, belong to plan {other.progress.plan.name!r}"
+                seen = f"{counted(len(shared), 'group')} of plan {other.progress.plan.name!r}, such as {shared[0]!r}"
                 yield PlanFault(TAKEN, "groups", seen, "groups of no other plan that goes on (`except`)")
 
     def _seen(self, group_id: GroupId, track: GroupTrack) -> Seen:

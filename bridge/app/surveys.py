@@ -27,6 +27,7 @@ from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.offsets import FetchedGroup
@@ -221,7 +222,10 @@ def _refusals(
             step, first = "", names[0]
             if error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
                 step = f"; {Right('Describe', Resource.GROUP, first).missing()}"
-            yield f"EB-CENSUS-006: {len(names)} groups were not {what} ({error.name}), {first!r:.100} among them{step}"
+            yield (
+                f"EB-CENSUS-006: {counted(len(names), 'group was', 'groups were')} not {what} ({error.name}),"
+                f" {first!r:.100} among them{step}"
+            )
 
 
 def _protocol_type(track: GroupTrack) -> str:

@@ -12,6 +12,7 @@ from bridge.engine.settings import GroupConfigs, alter, check, configured_settin
 from bridge.engine.state import Group, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.configs import GROUP, Alteration, AlteredResource, Operation, Resource
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
 
@@ -49,7 +50,10 @@ def judge_alteration(state: Shard, command: AlterGroupConfigs) -> GroupConfigs |
     most = state.settings.group_configs_max
     if len(state.configs) < most:
         return configs
-    reason = f"{len(state.configs)} groups have settings of their own, at most {most} may (group.configs.max)"
+    reason = (
+        f"{counted(len(state.configs), 'group has settings of its own', 'groups have settings of their own')},"
+        f" at most {most} may (group.configs.max)"
+    )
     return Refusal(ErrorCode.POLICY_VIOLATION, reason)
 
 

@@ -22,6 +22,7 @@ from bridge.migration.reasons import Assessment
 from bridge.migration.route import Road
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
 from translators.dialects.offsets import FetchedGroup
@@ -75,7 +76,8 @@ def take_census(
     faults = [*unseen]
     if len(names) > GROUPS_MAX:
         faults.append(
-            f"EB-CENSUS-004: {len(names)} groups are more than the {GROUPS_MAX} of a census: the first are here"
+            f"EB-CENSUS-004: {counted(len(names), 'group is', 'groups are')} more than the {GROUPS_MAX:,} of a census:"
+            " the first are here"
         )
     return Census(
         groups=tuple(_count(groups[name], told, abilities) for name in names[:GROUPS_MAX]),

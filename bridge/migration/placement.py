@@ -11,6 +11,7 @@ from bridge.migration.route import Road
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId
 
@@ -81,8 +82,8 @@ def stay_for_members(group_id: GroupId, rule: Road, described: DescribedGroup | 
     names = sorted({quote(member.client_id) for member in described.members})
     shown = ", ".join(names[:CLIENT_IDS_SHOWN]) + (", …" if len(names) > CLIENT_IDS_SHOWN else "")
     sentence = (
-        f"it lives at its broker with {len(described.members)} members (client ids {shown}), and a rule switches no "
-        "live group: it passes"
+        f"it lives at its broker with {counted(len(described.members), 'member')} (client ids {shown}), and a rule"
+        " switches no live group: it passes"
     )
     remedy = (
         f"move it while it runs: epochbridge move {quote(group_id)} --to {rule}; or stop its clients: when it is empty "

@@ -11,6 +11,7 @@ from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, 
 from bridge.migration.reasons import Assessment, Reason, Weight
 from bridge.migration.route import ROADS_OF_RULES, Road
 from translators.dialects.consumer_protocol import TRANSLATABLE
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import MemberId
 
@@ -179,7 +180,7 @@ def _check_consumer_size(seen: Seen) -> Iterator[Reason]:
     if most is not None and count > most:
         yield Reason(
             "EB-MOVE-114",
-            f"{count} members are more than the {most} of group.consumer.max.size",
+            f"{counted(count, 'member is', 'members are')} more than the {most} of group.consumer.max.size",
             "raise it on every broker, or move the group to embedded",
         )
 
@@ -374,7 +375,7 @@ def _check_classic_size(seen: Seen) -> Iterator[Reason]:
     if most is not None and count > most:
         yield Reason(
             "EB-MOVE-141",
-            f"{count} members are more than the {most} of group.max.size",
+            f"{counted(count, 'member is', 'members are')} more than the {most} of group.max.size",
             "raise it on every broker",
         )
 
@@ -470,4 +471,4 @@ def _named(members: list[ObservedMember]) -> str:
     """`3 members (a, b, c)`, by client id or else member id; at most so many names."""
     shown = [quote(member.instance_id or member.client_id or member.member_id) for member in members[:NAMED_MAX]]
     names = ", ".join(dict.fromkeys(shown)) + (", …" if len(members) > NAMED_MAX else "")
-    return f"1 member ({names})" if len(members) == 1 else f"{len(members)} members ({names})"
+    return f"{counted(len(members), 'member')} ({names})"

@@ -16,6 +16,7 @@ from bridge.whatif.inputs import History, Input, Recorded, TopicsBecame
 from bridge.whatif.measures import Measured, measure, summed
 from bridge.whatif.play import Prediction, predict
 from bridge.whatif.timed_events import TimedEvent, on_one_timeline
+from translators.dialects.counts import counted
 
 OF_NO_GROUP = (facts.TopicsSeen.kind, facts.TopicsChanged.kind)
 OF_GROUPS = tuple(
@@ -126,12 +127,9 @@ def became_words(one: Became) -> str:
 def _told(measured: Measured) -> str:
     disturbed, stalls = measured.disturbed, measured.stalls
     words = [f"{measured.duration_us / SECOND_US:.1f} s"]
-    words.append(
-        f"{disturbed} {'member' if disturbed == 1 else 'members'} disturbed" if disturbed else "nobody disturbed"
-    )
+    words.append(f"{counted(disturbed, 'member')} disturbed" if disturbed else "nobody disturbed")
     if stalls:
-        still = f"{stalls} {'partition' if stalls == 1 else 'partitions'} still"
-        words.append(f"{still} for {measured.stall_us / SECOND_US:.1f} s")
+        words.append(f"{counted(stalls, 'partition')} still for {measured.stall_us / SECOND_US:.1f} s")
     else:
         words.append("no partition still")
     return ", ".join(words)

@@ -48,7 +48,7 @@ def messages(file: SourceFile) -> Iterator[ast.expr]:
 
 def is_cut(said: ast.expr) -> bool:
     """Whether a part of a message can't be long."""
-    if isinstance(said, ast.Call) and isinstance(said.func, ast.Name) and said.func.id in {"quote", "len"}:
+    if isinstance(said, ast.Call) and isinstance(said.func, ast.Name) and said.func.id in {"quote", "len", "counted"}:
         return True
     return ast.unparse(said) in OWN_WORDS or (isinstance(said, ast.Name) and said.id.isupper())
 

@@ -90,7 +90,7 @@ def test_stranger_keeps_a_group_from_adoption_and_stays_where_it_is_at_a_take_ov
         taken = move(bridge.admin, group, "upstream")
         said = taken.stdout + taken.stderr
         # Nobody waits a session for it: it is told who it is, and the order comes to its end.
-        assert (taken.returncode, "1 members are on upstream, 1 stay where they were" in said) == (0, True), said
+        assert (taken.returncode, "1 member is on upstream, 1 stays where it was" in said) == (0, True), said
         assert "EB-MOVE-210" in said, said
         assert {name: (one.calls, one.has) for name, one in known.items()} == before
 

@@ -21,6 +21,7 @@ from translators.classic_member.states import (
     seated,
 )
 from translators.classic_member.tenure import Partitions, Tenure, prune
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 from translators.dialects.plain import (
     FLAG,
@@ -223,7 +224,9 @@ class DurableMembers:
         """The members in the order they came, under the limits of today; raises UnreadableRecord for half a member."""
         if self._seated.keys() != self._stands.keys():
             halves = sorted(self._seated.keys() ^ self._stands.keys())
-            raise UnreadableRecord(f"of {len(halves)} members only one part was written, first of them {halves[0]!r}")
+            raise UnreadableRecord(
+                f"of {counted(len(halves), 'member')} only one part was written, first of them {halves[0]!r}"
+            )
         return {key: _durable(seated, self._stands[key], limits) for key, seated in self._seated.items()}
 
 

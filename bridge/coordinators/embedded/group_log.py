@@ -18,6 +18,7 @@ from bridge.engine.outcome import (
 )
 from bridge.engine.state import Shard
 from bridge.log_lines import EMBEDDED, LogFields
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId
 
 LOG = logging.getLogger("epochbridge.coordinators")
@@ -74,7 +75,7 @@ class GroupLog:
 
     def _note_done(self, group_id: GroupId, to: GroupType, cause: str, members: int | None) -> None:
         self.conversions[to.value, DONE] += 1
-        shown = "" if members is None else f" with {members} classic members"
+        shown = "" if members is None else f" with {counted(members, 'classic member')}"
         fields = group_fields(self._shard, group_id)
         LOG.info("group %r is a %s group now%s: %s", group_id, to.value, shown, cause, extra=fields)
 

@@ -56,6 +56,7 @@ from translators.dialects.admin import DeleteGroups, ListGroups
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeaveGroupReply, SyncGroup
 from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, Resource
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicName, Via
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -192,7 +193,8 @@ class EmbeddedGroups:
         # Of these every member is known; of a group that the journal has never heard of some may live on.
         shard.resumed = frozenset((*shard.groups, *shard.classic_groups))
         if shard.resumed:
-            LOG.info("%d groups go on with %d classic members", len(shard.resumed), len(owner.machines))
+            groups, members = len(shard.resumed), len(owner.machines)
+            LOG.info("%s on with %s", counted(groups, "group goes", "groups go"), counted(members, "classic member"))
         for commit_id in hold_commits(owner.shard):
             self.forwarder.await_over(commit_id)
 

@@ -11,6 +11,7 @@ from bridge.engine.state import ClassicGroup, Group, Shard, session_key
 from bridge.ports import Members
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
@@ -51,7 +52,7 @@ def _read_consumers(members: Members, group: Group, now_ms: int) -> Handover | R
     unsettled = [key for key in keys if not members.is_settled(key, now_ms)]
     if keys and (unsettled or group_state(group) != STABLE):
         whose = f" ({quote(unsettled[0].member_id)} among them)" if unsettled else ""
-        return Restless(f"{len(unsettled)} members do not have what they are to have yet{whose}")
+        return Restless(f"{counted(len(unsettled), 'member does', 'members do')} not have yet what was dealt{whose}")
     found = (members.seat(key, now_ms) for key in keys)
     seats = tuple(seat for seat in found if seat is not None)
     return find_seats_fault(group, seats) or Handover(seats)

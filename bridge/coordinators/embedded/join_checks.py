@@ -14,6 +14,7 @@ from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
 
@@ -202,7 +203,10 @@ class JoinChecks:
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         if described.members:
             names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
-            reason = f"{len(described.members)} members talk to the broker directly (client ids {names})"
+            reason = (
+                f"{counted(len(described.members), 'member talks', 'members talk')} to the broker directly"
+                f" (client ids {names})"
+            )
             self.bypassed[group_id] = reason
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         refusal = await self.claim(group_id)

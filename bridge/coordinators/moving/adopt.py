@@ -40,6 +40,7 @@ from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat, Refused
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
@@ -235,8 +236,8 @@ def find_difference(
         one = found[foreign[0]]
         return Obstacle(
             "EB-MOVE-229",
-            f"{len(foreign)} members of {quote(group_id)} talk to the broker directly, {quote(one.member_id)} "
-            f"(client id {quote(one.client_id)!r}, {one.client_host}) among them",
+            f"{counted(len(foreign), 'member talks', 'members talk')} to the broker of {quote(group_id)} directly, "
+            f"{quote(one.member_id)} (client id {quote(one.client_id)!r}, {one.client_host}) among them",
             "let them use the bridge, too",
             one.member_id,
         )

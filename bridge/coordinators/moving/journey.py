@@ -30,6 +30,7 @@ from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, Failures, Single, Work, start_guarded
 from translators.dialects.coordinator import Refused
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, MemberId
 
 LOG = logging.getLogger("epochbridge.moves")
@@ -279,8 +280,8 @@ class Journey:
         self._parts.moving.begin(self._order.group_id, move)
         self._router.place_group(self._order.group_id, Road.MOVING)
         LOG.info(
-            "group %r: %d members are moved to road %s",
-            *(self._order.group_id, len(members), self._order.destination),
+            "group %r: %s moved to road %s",
+            *(self._order.group_id, counted(len(members), "member is", "members are"), self._order.destination),
             extra=LogFields(group_id=self._order.group_id, road=self._order.destination.value),
         )
 
@@ -445,17 +446,20 @@ class Journey:
     def _conclude(self, refusal: Refused | None, moved: int) -> None:
         progress, destination = self.progress, self._order.destination
         stays = progress.now.count(MemberStage.STAYS)
-        words = f"{moved} members are on {destination}"
+        remain = counted(stays, "stays where it was", "stay where they were")
+        words = f"{counted(moved, 'member is', 'members are')} on {destination}"
         if refusal is not None or (stays and not moved):
             why = "the broker won't have them there" if refusal is None else refusal.reason or refusal.code.name
             is_begun = moved or self._is_stopped or self._is_late
-            progress.end(
-                MoveStage.STOPPED if is_begun else MoveStage.REFUSED, f"{words}, {stays} stay where they were: {why}"
-            )
+            progress.end(MoveStage.STOPPED if is_begun else MoveStage.REFUSED, f"{words}, {remain}: {why}")
         else:
-            words += f", {stays} stay where they were" if stays else ""
+            words += f", {remain}" if stays else ""
             told = self._called + len(progress.now.told())
-            disturbed = f"{told} had to be told to join again, or are gone" if told else "none of them was disturbed"
+            disturbed = (
+                counted(told, "had to be told to join again, or is gone", "had to be told to join again, or are gone")
+                if told
+                else "none of them was disturbed"
+            )
             progress.end(MoveStage.DONE, f"{words}, and {disturbed}")
         LOG.info(
             "group %r: %s",

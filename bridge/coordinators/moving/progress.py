@@ -6,6 +6,7 @@ from dataclasses import replace
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberProgress, MemberStage, MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
+from translators.dialects.counts import counted
 from translators.dialects.ids import MemberId
 
 
@@ -36,7 +37,9 @@ class Progress:
             self._members[member_id] = MemberProgress(
                 member_id, member.client.client_id, member.client.client_host, MemberStage.WAITING
             )
-        self._now = replace(self._now, stage=MoveStage.MOVING, verdict=f"{len(members)} members are moved")
+        self._now = replace(
+            self._now, stage=MoveStage.MOVING, verdict=f"{counted(len(members), 'member is', 'members are')} moved"
+        )
 
     def note(self, member_id: MemberId, stage: MemberStage, detail: str = "") -> None:
         """One member has come so far."""

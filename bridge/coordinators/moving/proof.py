@@ -13,6 +13,7 @@ from bridge.migration.roster import Roster
 from bridge.session.contracts import Access
 from translators.dialects.classic import Heartbeat, HeartbeatReply, SyncGroup
 from translators.dialects.coordinator import Refused
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId, Via
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -109,8 +110,8 @@ class ProofOfRest:
         silent = sorted(self.members.keys() - self.heard.keys())
         return Obstacle(
             "EB-MOVE-223",
-            f"{len(silent)} members of {quote(self._group_id)} were not heard within {GATHER_S:.0f} s, "
-            f"{quote(silent[0])} among them: they come by another way, or not any more",
+            f"{counted(len(silent), 'member')} of {quote(self._group_id)} said nothing within {GATHER_S:.0f} s, "
+            f"{quote(silent[0])} among them: who is not heard comes by another way, or not any more",
             "let all its clients use the bridge, and wait until those that are gone have left the group",
             silent[0],
         )

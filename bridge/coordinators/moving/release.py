@@ -47,6 +47,7 @@ from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer_protocol import encode_assignment, version_of
 from translators.dialects.coordinator import ClassicSeat, Refused
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
@@ -235,7 +236,8 @@ class ReleaseMove(Generic[HeldT]):
             return None
         return Obstacle(
             "EB-MOVE-235",
-            f"the broker has {len(described.members)} members in {quote(self._group_id)} that do not use the bridge",
+            f"the broker has {counted(len(described.members), 'member')} in {quote(self._group_id)} by another way than"
+            " the bridge",
             "stop them, or let them use the bridge, too",
         )
 

@@ -33,6 +33,7 @@ from translators.classic_member.states import Limits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import ClassicSeat, TakenOver
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import (
     JOIN_EPOCH,
@@ -124,7 +125,9 @@ class UpstreamGroups:
         blank = partial(UpstreamCoordinator, Catalog(), self._access, self._coordinator.fresh_member_id, self._wake)
         self.task.keep(journal, blank)
         if self._machines:
-            LOG.info("%d members of groups that brokers coordinate go on", len(self._machines))
+            LOG.info(
+                "%s on, of groups that brokers coordinate", counted(len(self._machines), "member goes", "members go")
+            )
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""

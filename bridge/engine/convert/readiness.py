@@ -18,6 +18,7 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
 )
 from translators.dialects.coordinator import ClassicSeat
+from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
@@ -217,16 +218,16 @@ def find_seats_fault(group: Group, seats: Iterable[ClassicSeat]) -> NotConverted
     missing = group.members.keys() - {seat.member_id for seat in seats}
     if missing:
         text = (
-            f"{len(missing)} members of group {quote(group.group_id)} are just coming or going,"
-            f" {quote(min(missing))} among them"
+            f"of group {quote(group.group_id)} {counted(len(missing), 'member is', 'members are')} just coming or"
+            f" going, {quote(min(missing))} among them"
         )
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.UNSEATED_MEMBER, text)
     offers = [{offer.name for offer in seat.protocols} for seat in seats]
     if offers and not set.intersection(*offers):
         names = ", ".join(sorted(set.union(*offers)))
         text = (
-            f"no protocol is offered by all {len(seats)} members of group {quote(group.group_id)} (they offer"
-            f" {quote(names)}), and a classic group needs one; a consumer group does not, so it stays one"
+            f"no protocol is offered by all {counted(len(seats), 'member')} of group {quote(group.group_id)} (they"
+            f" offer {quote(names)}), and a classic group needs one; a consumer group does not, so it stays one"
         )
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.NO_COMMON_PROTOCOL, text)
     return None
@@ -286,7 +287,7 @@ def too_large(group_id: GroupId, to: GroupType, count: int, most: int) -> NotCon
     """Why a group can't have so many members; None if it can."""
     if count <= most:
         return None
-    text = f"{count} members are more than the {most} that a {to.value} group may have"
+    text = f"{counted(count, 'member is', 'members are')} more than the {most} that a {to.value} group may have"
     return NotConverted(group_id, to, Unready.TOO_LARGE, text)
 
 

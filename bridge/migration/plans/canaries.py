@@ -11,6 +11,7 @@ from bridge.migration.canary.judging import Finding, Interval, Rules, Verdict, d
 from bridge.migration.canary.pairing import MATCHED_MIN, Alone, Unit, pair_next
 from bridge.migration.canary.scoring import Scored, score
 from bridge.migration.plans.conditions import PERCENT, Judge
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, MemberId
 
 PAIR_WITHIN_US = 3_600_000_000
@@ -107,7 +108,7 @@ def _without_apart(finding: Finding, paired: int, seen: Trial) -> Finding:
     if finding.verdict is Verdict.INSUFFICIENT or paired >= MATCHED_MIN * rarer:
         return finding
     doubt = (
-        f"of {rarer} rebalances of the rarer arm only {paired} began within an hour of one of the other: "
+        f"of {counted(rarer, 'rebalance')} of the rarer arm only {paired} began within an hour of one of the other: "
         "what differs may be the time"
     )
     return Finding(verdict=Verdict.INSUFFICIENT, doubts=(doubt,))
@@ -129,12 +130,13 @@ def tell(trial: Trial, rules: Rules, effect: Effect | None) -> str:
 def _told(trial: Trial, rules: Rules, effect: Effect | None) -> Iterator[str]:
     finding, pairs = trial.finding, len(trial.scored.scores)
     if trial.is_certain:
-        yield f"{finding.verdict.value} after {finding.decided_after} of {pairs} pairs"
+        yield f"{finding.verdict.value} after {finding.decided_after} of {counted(pairs, 'pair')}"
     elif trial.is_full:
-        yield f"no verdict in {pairs} pairs, and it takes no more"
+        yield f"no verdict in {counted(pairs, 'pair')}, and it takes no more"
     else:
-        yield f"not enough yet ({pairs} pairs; a verdict takes {rules.pairs_min} at least)"
-    yield f"{trial.treatment_count} rebalances with members that were moved, {trial.control_count} with others"
+        yield f"not enough yet ({counted(pairs, 'pair')}; a verdict takes {rules.pairs_min} at least)"
+    treated = counted(trial.treatment_count, "rebalance")
+    yield f"{treated} with members that were moved, {trial.control_count} with others"
     if effect is not None:
         rate = effect.slower
         yield f"who was moved is the slower one in {rate.estimate:.0%} of cases ({rate.low:.0%} to {rate.high:.0%})"

@@ -9,6 +9,7 @@ from bridge.migration.plans.conditions import Figures, Measure, Reading, Span, U
 from bridge.migration.plans.following import still_parts
 from bridge.migration.plans.reading import PlanFault
 from bridge.migration.plans.values import Looked, Part, PartStep, Progress, Ruling, Seen, Verdict
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, MemberId
 
 NO_FIGURES = "EB-PLAN-018"
@@ -52,9 +53,9 @@ def uncounted_fault(groups: Mapping[GroupId, Seen]) -> PlanFault | None:
 
 def _uncounted(blind: Sequence[GroupId]) -> str:
     return (
-        f"nobody counts {len(blind)} groups of the plan, such as {blind[0]!r}, so that no condition can be judged: set "
-        "metrics.rebalances: true and start the bridge again; where it is true, the bridge has heard of more groups "
-        "than it counts (10,000), and begins anew with a restart"
+        f"nobody counts {counted(len(blind), 'group')} of the plan, such as {blind[0]!r}, so that no condition can be"
+        " judged: set metrics.rebalances: true and start the bridge again; where it is true, the bridge has heard of"
+        " more groups than it counts (10,000), and begins anew with a restart"
     )
 
 

@@ -53,6 +53,7 @@ from bridge.migration.plans.values import (
     Verdict,
     Watching,
 )
+from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, MemberId
 from translators.machine import Step, checked_step
 
@@ -63,7 +64,8 @@ def begin(plan: Plan, groups: Mapping[GroupId, Seen], now_ms: int) -> Observing:
     """The first state of a plan with these groups; which of them come first is drawn by their names, always alike."""
     order = sorted(groups, key=lambda group_id: _lot(plan.name, group_id))
     parts = tuple(Part(group_id=group_id, observed=groups[group_id].figures) for group_id in order)
-    told = f"the plan begins: {len(parts)} groups to {plan.destination.value} in {len(plan.stages)} stages"
+    stages = counted(len(plan.stages), "stage")
+    told = f"the plan begins: {counted(len(parts), 'group')} to {plan.destination.value} in {stages}"
     begun = Verdict(now_ms, -1, Ruling.TOLD, told)
     return Observing(Progress(plan, parts, (begun,)), now_ms + plan.observe_ms)
 
@@ -236,7 +238,7 @@ def _move(state: Moving, looked: Looked, now_ms: int) -> PlanStep:
         reason = f"no group of stage {state.stage + 1} could be moved"
         return Step(Held(note(progress, Verdict(now_ms, state.stage, Ruling.REFUSED, reason)), state.stage, reason))
     told = Verdict(
-        now_ms, state.stage, Ruling.TOLD, f"stage {state.stage + 1}: {moved} of {len(due)} groups have moved"
+        now_ms, state.stage, Ruling.TOLD, f"stage {state.stage + 1}: {moved} of {counted(len(due), 'group')} moved"
     )
     return Step(Watching(note(progress, told), state.stage, now_ms + stage.watch_ms))
 

@@ -19,6 +19,7 @@ from bridge.telemetry.schema.facts import (
     TopicsChanged,
 )
 from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Phase
+from translators.dialects.counts import counted
 
 UUID = re.compile(r"([0-9a-fA-F]{8})-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 KAFKA_UUID = re.compile(r"(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/_-]{22}")
@@ -203,11 +204,11 @@ def _topics(finding: Finding, introduced: Introduced) -> str:
 
 def _grown(finding: Finding) -> str:
     counts = [event.fact.partition_count for event in finding.evidence if isinstance(event.fact, TargetComputed)]
-    return f"{counts[-1]} partitions are read now, {counts[0]} before"
+    return f"{counted(counts[-1], 'partition is', 'partitions are')} read now, {counts[0]} before"
 
 
 def _has(count: int) -> str:
-    return "is gone" if count <= 0 else f"has {count} partition{'s' if count > 1 else ''} now"
+    return "is gone" if count <= 0 else f"has {counted(count, 'partition')} now"
 
 
 def _static_return(finding: Finding, introduced: Introduced) -> str:
@@ -296,7 +297,11 @@ def _waiting(critical: Critical | None, introduced: Introduced) -> str:
 def _waiters(critical: Critical, introduced: Introduced) -> str:
     if critical.is_by_all:
         return "everybody"
-    return call(critical.waiters[0], introduced) if len(critical.waiters) == 1 else f"{len(critical.waiters)} members"
+    return (
+        call(critical.waiters[0], introduced)
+        if len(critical.waiters) == 1
+        else counted(len(critical.waiters), "member")
+    )
 
 
 def _action(critical: Critical) -> str:

@@ -10,6 +10,7 @@ from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.facts import CommitPassed, Event, GroupFact, MemberFact, MemberLeft, OperatorActed
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
+from translators.dialects.counts import counted
 
 US_PER_S = 1_000_000
 
@@ -71,10 +72,12 @@ class Evidence:
         if not members:
             return "The log does not say who was a member at its end."
         if classic:
-            return f"{classic} of {members} members speak the classic protocol: they need the bridge for the new one."
+            speaking = counted(classic, "member speaks", "members speak")
+            return f"{speaking} the classic protocol, of {members} in all: for the new one they need the bridge."
+        all_of_it = counted(members, "member")
         if road == Road.EMBEDDED.value:
-            return f"All {members} members speak the new protocol, but the bridge coordinates them: move them back."
-        return f"This group no longer needs the bridge: all {members} members speak the new protocol with its broker."
+            return f"The group ({all_of_it}) speaks the new protocol, but the bridge coordinates it: move it back."
+        return f"This group no longer needs the bridge: it ({all_of_it}) speaks the new protocol with its broker."
 
 
 def find_evidence(events: Iterable[Event], group_id: str, since_us: int | None = None) -> Evidence | None:

@@ -26,6 +26,7 @@ from bridge.telemetry.trace.drawing import (
     tell_waited,
     ticks_of,
 )
+from translators.dialects.counts import counted
 
 DRAWN = (Phase.JOINING, Phase.SYNCING, Phase.REVOKING, Phase.AWAITING_RELEASE, Phase.FETCHING)
 MARKS = {
@@ -65,7 +66,7 @@ def _rest(count: int, what: str) -> str:
     if not count:
         return ""
     verb = "" if what.startswith("stood") else "was " if count == 1 else "were "
-    return f'<div class="rest">{count} more member{"" if count == 1 else "s"} {verb}{what}.</div>'
+    return f'<div class="rest">{counted(count, "more member")} {verb}{what}.</div>'
 
 
 def _axis(axis: Axis) -> str:
@@ -165,7 +166,7 @@ def draw_page(rebalances: Sequence[Rebalance]) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{escape(group_id)}: {_counted(len(rebalances), 'rebalance')}</title>\n<style>{STYLE}</style>\n"
+        f"<title>{escape(group_id)}: {counted(len(rebalances), 'rebalance')}</title>\n<style>{STYLE}</style>\n"
         f"</head>\n<body>\n<main>\n<header><h1>{escape(group_id)}</h1><p>{_span(rebalances)}</p></header>\n"
         f"{_contents(rebalances)}{body}"
         "<footer>Drawn by epochbridge from its event log. Durations are of the bridge's monotonic clock; "
@@ -173,13 +174,9 @@ def draw_page(rebalances: Sequence[Rebalance]) -> str:
     )
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _span(rebalances: Sequence[Rebalance]) -> str:
     first, last = tell_time(rebalances[0].began_wall_us), tell_time(rebalances[-1].ended_wall_us)
-    return f"{_counted(len(rebalances), 'rebalance')}, {first} to {last}"
+    return f"{counted(len(rebalances), 'rebalance')}, {first} to {last}"
 
 
 def _contents(rebalances: Sequence[Rebalance]) -> str:
@@ -236,7 +233,7 @@ def _unbroken(sentence: str) -> str:
 def _moves(members: Sequence[MemberStory]) -> str:
     """Who had a partition before, and who has it now."""
     rows = list(_move_rows(members))
-    return _table(f"{_counted(len(rows), 'partition')} changed hands", ("Partition", "From", "To"), rows)
+    return _table(f"{counted(len(rows), 'partition')} changed hands", ("Partition", "From", "To"), rows)
 
 
 def _move_rows(members: Sequence[MemberStory]) -> Iterator[tuple[str, str, str]]:

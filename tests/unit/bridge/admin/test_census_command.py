@@ -69,9 +69,9 @@ def test_one_group_has_its_members_every_reason_and_the_gains() -> None:
         *("45000", "4", "yes"),
     ]
     gain = (
-        "each of 1 eager members joins 1 -> 0 times when another comes or goes, 9 -> 0 times in a whole roll to the"
-        " consumer protocol; one more member stops the group's partitions for 9 -> 0.6 s in all (as measured with 10"
-        " members)"
+        "each eager member (1 in all) joins 1 -> 0 times when another comes or goes, 9 -> 0 times in a whole roll to"
+        " the consumer protocol; one more member stops the group's partitions for 9 -> 0.6 s in all (as measured in a"
+        " group of 10)"
     )
     assert screen.lines == ["to embedded: ready", "to upstream: ready", f"  note: {CARRIES_DATA}", gain]
 

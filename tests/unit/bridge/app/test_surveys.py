@@ -165,7 +165,7 @@ async def test_groups_that_a_broker_does_not_describe_are_said_once() -> None:
     census = await surveys(cluster(told(REFUSED)), {}).census()
     right = Right("Describe", Resource.GROUP, "g").missing()
     assert census.unseen == tuple(
-        f"EB-CENSUS-006: 1 groups were not {what} (GROUP_AUTHORIZATION_FAILED), 'g' among them; {right}"
+        f"EB-CENSUS-006: 1 group was not {what} (GROUP_AUTHORIZATION_FAILED), 'g' among them; {right}"
         for what in ("described", "given with their offsets")
     )
     assert [one.group.state for one in census.groups] == ["Empty"]

@@ -93,7 +93,7 @@ def test_groups_are_bounded_and_the_rest_is_counted() -> None:
     told = Told(listed=tuple(listed(GroupId(f"g-{number:05}")) for number in range(GROUPS_MAX + 2)))
     census = take_census(told, {}, ABILITIES)
     assert len(census.groups) == GROUPS_MAX
-    assert census.unseen == ("EB-CENSUS-004: 10002 groups are more than the 10000 of a census: the first are here",)
+    assert census.unseen == ("EB-CENSUS-004: 10,002 groups are more than the 10,000 of a census: the first are here",)
 
 
 def test_work_grows_with_the_groups_alone() -> None:

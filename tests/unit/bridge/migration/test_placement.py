@@ -73,7 +73,7 @@ def test_stay_says_who_is_there_and_what_to_do() -> None:
     """The order that moves the group, with its own name in it."""
     stay = judge_stay(GROUP, Road.EMBEDDED, CLASSIC)
     assert stay is not None
-    assert "1 members (client ids app)" in stay.sentence
+    assert "1 member (client ids app)" in stay.sentence
     assert "epochbridge move g --to embedded" in stay.remedy
     many = tuple(replace(MEMBER, client_id=f"app-{number}") for number in range(9))
     crowded = judge_stay(GROUP, Road.UPSTREAM, replace(CLASSIC, members=many))

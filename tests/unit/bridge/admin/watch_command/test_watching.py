@@ -21,7 +21,7 @@ def test_group_shown_with_phases() -> None:
 
 def test_groups_shown_as_list() -> None:
     """And in words if there is none."""
-    assert groups_frame(json.loads(encode(groups_document([ORDERS.summary])))).lines == ("1 groups",)
+    assert groups_frame(json.loads(encode(groups_document([ORDERS.summary])))).lines == ("1 group",)
     assert groups_frame({"groups": []}).lines == ("The bridge coordinates no group yet.",)
 
 

@@ -409,7 +409,7 @@ def test_nobody_is_moved_while_groups_are_not_counted() -> None:
     one.uncounted = {GroupId("g-3")}
     one.run(5)
     assert isinstance(one.state, Held)
-    assert one.state.reason.startswith("EB-PLAN-018: nobody counts 1 groups of the plan, such as 'g-3'")
+    assert one.state.reason.startswith("EB-PLAN-018: nobody counts 1 group of the plan, such as 'g-3'")
     assert "metrics.rebalances: true" in one.state.reason
     assert not one.orders
     one.uncounted.clear()

@@ -41,8 +41,8 @@ def test_log_without_a_move_is_one_chapter() -> None:
     ("protocols", "road", "beginning"),
     [
         ({}, "pass", "The log does not say"),
-        ({"classic": 2, "consumer": 1}, "upstream", "2 of 3 members speak the classic protocol"),
-        ({"consumer": 3}, "embedded", "All 3 members speak the new protocol, but the bridge"),
+        ({"classic": 2, "consumer": 1}, "upstream", "2 members speak the classic protocol, of 3 in all"),
+        ({"consumer": 3}, "embedded", "The group (3 members) speaks the new protocol, but the bridge"),
         ({"consumer": 3}, "upstream", "This group no longer needs the bridge"),
         ({"consumer": 3}, "pass", "This group no longer needs the bridge"),
     ],

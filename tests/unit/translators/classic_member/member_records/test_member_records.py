@@ -89,5 +89,5 @@ def test_half_a_member_is_refused() -> None:
     """A journal that lost a part is not guessed at."""
     book = DurableMembers()
     book.take(next(iter(changes(KEY, None, FIRST))))
-    with pytest.raises(UnreadableRecord, match="of 1 members only one part was written"):
+    with pytest.raises(UnreadableRecord, match="of 1 member only one part was written"):
         book.members(LIMITS)
