@@ -119,8 +119,8 @@ def text_of(node: ast.AST) -> str:
         case ast.IfExp(body=one, orelse=other):
             return f"{text_of(one)}; or: {text_of(other)}"
         case ast.FormattedValue(value=ast.Call(func=ast.Name(id="counted"), args=[_, *nouns])):
-            one, *many = (text_of(noun) for noun in nouns)
-            return f"{GAP} {''.join(many) or f'{one}s'}"
+            singular, *plural = (text_of(noun) for noun in nouns)
+            return f"{GAP} {''.join(plural) or f'{singular}s'}"
         case _:
             return GAP
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from tests.architecture.source_tree import source_files
 
-ROOMS = ("translators", "bridge/admin", "bridge/app", "bridge/coordinators", "bridge/engine", "bridge/migration")
-ROOMS += ("bridge/net", "bridge/session", "bridge/telemetry", "bridge/whatif", "bridge/wire")
+ROOMS = (
+    *("translators", "bridge/admin", "bridge/app", "bridge/coordinators", "bridge/engine", "bridge/migration"),
+    *("bridge/net", "bridge/session", "bridge/telemetry", "bridge/whatif", "bridge/wire"),
+)
 NOUNS = re.compile(
     r"^ (classic |other |more )?(members|groups|partitions|topics|clients|rebalances|connections|brokers|plans|pairs"
     r"|stages|others|events)\b"
@@ -23,7 +25,7 @@ def disagreeing(tree: ast.AST) -> Iterator[str]:
             for part, behind in zip(node.values, node.values[1:], strict=False):
                 is_count = isinstance(part, ast.FormattedValue) and not ast.unparse(part.value).isupper()
                 if is_count and isinstance(behind, ast.Constant) and NOUNS.match(str(behind.value)):
-                    yield f"{node.lineno} {ast.unparse(part)}{behind.value}"
+                    yield f"{node.lineno} {ast.unparse(part)}{behind.value!s}"
 
 
 def test_counts_agree_with_their_nouns() -> None:

@@ -139,6 +139,8 @@ def _silence_of_release(effect: release.ReleaseEffect) -> release.ReleaseEvent:
             return release.HandedOver()
         case release.Withdraw():
             return release.WithdrawalUnanswered()
+        case release.AwaitLapse():
+            return release.Lapsed(WHY)
 
 
 @given(heard=st.integers(0, len(RESEATING)), started_ms=st.integers(0, 10**6), is_resumed=st.booleans())
