@@ -32,7 +32,9 @@ from bridge.session.rights import (
     read_by_heartbeat,
     read_by_operations,
     read_question,
+    refusal_of_transaction,
     topics_of,
+    transaction_question,
     without_topics,
 )
 from bridge.wire.apis import ApiKey
@@ -44,6 +46,7 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
+from translators.dialects.offsets import TxnOffsetCommit
 
 EVERYBODY = "everybody"
 """Who all connections are to the brokers of a cluster without a login: they come from the bridge's own address, unless
@@ -158,9 +161,24 @@ class ClientRights:
         await self.proof.wait_for()
         request = guarded_part(decision)
         judged = request if request is None else await self._judge(request)
+        if isinstance(request, TxnOffsetCommit) and judged is ErrorCode.GROUP_AUTHORIZATION_FAILED:
+            judged = await self._judge_transaction(request)
         if judged is None or judged is request or isinstance(judged, ErrorCode):
             return judged if isinstance(judged, ErrorCode) else decision
         return decision._replace(request=judged) if isinstance(decision, Submitted) else decision
+
+    async def _judge_transaction(self, request: TxnOffsetCommit) -> ErrorCode:
+        """Why its sender, who may not READ the group, is refused: Kafka looks at the transactional id before that."""
+        heard, codes = trio.Event(), [ErrorCode.GROUP_AUTHORIZATION_FAILED]
+
+        def hear(reply: Reply | None) -> None:
+            codes[0] = refusal_of_transaction(reply)
+            heard.set()
+
+        self._questions.ask(None, transaction_question(request), hear, None)
+        with trio.move_on_after(self._session.limits.upstream_wait_max_ms / 1000):
+            await heard.wait()
+        return codes[0]
 
     async def _judge(self, request: Guarded) -> Guarded | ErrorCode:
         holder, names = self._holder(request.group_id), topics_of(request)

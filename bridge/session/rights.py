@@ -18,7 +18,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import MalformedBlob, Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
-from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TxnOffsetCommit
 
 
 class Operation(IntEnum):
@@ -81,6 +81,8 @@ on the connection of whoever sent them: on `upstream` strangers read others' ass
 
 OPERATIONS_SINCE, OPERATIONS_UNTIL = 3, 5
 """The versions of DescribeGroups in which a broker says of every group, known to it or not, what one may do with it."""
+NO_PARTITION = 2**31 - 1
+"""The number of a partition that no topic has."""
 STRANGER = MemberId("epochbridge-asks-for-rights")
 """A member that no group has: a broker says 25 of it to who may READ the group, and 30 to others."""
 _AFTER_READ_WAS_JUDGED = frozenset(
@@ -147,6 +149,25 @@ def read_by_heartbeat(reply: Reply | None) -> bool | None:
     if reply.error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
         return False
     return True if reply.error in _AFTER_READ_WAS_JUDGED else None
+
+
+def transaction_question(request: TxnOffsetCommit) -> TxnOffsetCommit:
+    """The question whether one may WRITE the transactional id of a commit, for whom may not READ its group.
+
+    It is the same for a partition that no topic has: nothing is committed should that right have been given by now.
+    """
+    nothing = PartitionCommit(partition=NO_PARTITION, offset=0)
+    return replace(request, topics=tuple(replace(one, partitions=(nothing,)) for one in request.topics[:1]))
+
+
+def refusal_of_transaction(reply: Reply | None) -> ErrorCode:
+    """What the answer to `transaction_question` says of a commit whose sender may not READ its group: brokers look at
+    the transactional id first.
+    """
+    found = reply.topics if isinstance(reply, OffsetCommitReply) else ()
+    codes = {item.error for topic in found for item in topic.partitions}
+    denied = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return denied if denied in codes else ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 # ---------------------------------------------------------------------------------------------------------- topics

@@ -53,6 +53,7 @@ ON_GROUPS: dict[str, Grants] = {
     "describes-topic": ((_ALL, _ALLOW),),
     "no-transaction": ((_ALL, _ALLOW),),
     "describes-cluster": (),
+    "neither-group-nor-transaction": (),
 }
 """Each operation on groups allowed, denied and absent; all users but the next two may do everything with the topic."""
 ON_TOPIC: dict[str, Grants] = {"no-topic": (), "describes-topic": ((_DESCRIBE, _ALLOW),)}
@@ -76,7 +77,7 @@ def acls(topic: str) -> list[AclBinding]:
     for user, grants in ON_GROUPS.items():
         bound += [acl(ResourceType.GROUP, "*", user, *grant) for grant in grants]
         bound += [acl(ResourceType.TOPIC, topic, user, *grant) for grant in ON_TOPIC.get(user, ((_ALL, _ALLOW),))]
-        if user != "no-transaction":
+        if user not in ("no-transaction", "neither-group-nor-transaction"):
             bound.append(acl(ResourceType.TRANSACTIONAL_ID, TRANSACTION, user, _ALL, _ALLOW))
     return bound
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from bridge.session.contracts import BrokerAccess
-from bridge.session.rights import OPERATIONS_SINCE, OPERATIONS_UNTIL
+from bridge.session.rights import NO_PARTITION, OPERATIONS_SINCE, OPERATIONS_UNTIL
 from bridge.wire.apis import ApiKey
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
 from translators.dialects.consumer import DescribedConsumerGroup
@@ -30,7 +30,6 @@ from translators.dialects.offsets import (
 DescribedT = TypeVar("DescribedT", DescribedGroup, DescribedConsumerGroup)
 _DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _UNDESCRIBED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-NO_PARTITION = 2**31 - 1
 OFFSET_DELETE_VERSION = 0
 OFFSET_FETCH_UNTIL = 7
 """The last version that asks for one group; all of them name topics."""

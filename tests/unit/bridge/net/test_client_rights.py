@@ -40,6 +40,14 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupH
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommitReply,
+    PartitionCommit,
+    TopicCommit,
+    TxnOffsetCommit,
+)
 
 OURS = GroupId("embedded-orders")
 MEMBER = MemberId("m-1")
@@ -56,6 +64,7 @@ class JudgingBroker(ScriptedBroker):
 
     denies_describe: bool = False
     stranger_is_told: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID
+    transaction_is_told: ErrorCode = ErrorCode.GROUP_AUTHORIZATION_FAILED
     unseen: tuple[TopicName, ...] = ()
     questions: list[int] = field(default_factory=list)
     """Api keys of what the bridge asked on clients' connections about rights."""
@@ -75,6 +84,10 @@ class JudgingBroker(ScriptedBroker):
             operations = -(2**31) if self.denies_describe else self.operations
             group = DescribedGroup(error=error, group_id=OURS, authorized_operations=operations)
             await stream.send_all(encode_reply(key, version, 0, DescribeGroupsReply(groups=(group,))))
+        elif key == ApiKey.TXN_OFFSET_COMMIT:
+            partition = CommittedPartition(2**31 - 1, self.transaction_is_told)
+            told = OffsetCommitReply(topics=(CommittedTopic(name=SEEN, partitions=(partition,)),))
+            await stream.send_all(encode_reply(key, version, 0, told))
         elif key == ApiKey.HEARTBEAT:
             await stream.send_all(encode_reply(key, version, 0, HeartbeatReply(self.stranger_is_told)))
         else:
@@ -598,3 +611,27 @@ async def test_who_may_not_read_a_group_does_not_decide_where_it_goes(*, may_rea
             await settle()
             assert len(front.groups.submitted) == 1 + may_read, "the first that may has decided"
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "told", [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED]
+)
+async def test_producer_hears_of_its_transactional_id_before_the_group(told: ErrorCode) -> None:
+    """Kafka looks at that first, and the answer says which right is to be given."""
+    commit = TxnOffsetCommit(
+        transactional_id="t",
+        group_id=OURS,
+        producer_id=1,
+        producer_epoch=0,
+        topics=(TopicCommit(name=SEEN, partitions=(PartitionCommit(partition=0, offset=1),)),),
+    )
+    broker = JudgingBroker(operations=0, transaction_is_told=told)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.TXN_OFFSET_COMMIT, 3, 7, "client", commit))
+        correlation_id, body = await client.answer()
+        _, reply = decode_reply(ApiKey.TXN_OFFSET_COMMIT, 3, correlation_id.to_bytes(4, "big") + body)
+        assert isinstance(reply, OffsetCommitReply)
+        assert [item.error for topic in reply.topics for item in topic.partitions] == [told]
+        assert front.groups.submitted == []
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.TXN_OFFSET_COMMIT]

@@ -8,6 +8,7 @@ import pytest
 from bridge.migration.route import Road
 from bridge.session.rights import (
     NEEDS,
+    NO_PARTITION,
     STRANGER,
     Guarded,
     Judge,
@@ -19,7 +20,9 @@ from bridge.session.rights import (
     read_by_heartbeat,
     read_by_operations,
     read_question,
+    refusal_of_transaction,
     topics_of,
+    transaction_question,
     without_topics,
 )
 from bridge.wire.apis import api_name
@@ -30,6 +33,14 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommitReply,
+    PartitionCommit,
+    TopicCommit,
+    TxnOffsetCommit,
+)
 
 ROOT = Path(__file__).resolve().parents[4]
 GROUP = GroupId("orders")
@@ -180,3 +191,31 @@ def test_unseen_topics_leave_a_subscription_and_nothing_else_does() -> None:
     assert topics_of(second) == {B}
     assert second.subscription(second.protocols[0]) == replace(first.subscription(first.protocols[0]), topics=(B,))
     assert second.protocols[1:] == first.protocols[1:]
+
+
+def test_transaction_is_asked_about_by_a_partition_that_is_nowhere() -> None:
+    """Who is given the right on the group in between commits nothing by it."""
+    partitions = tuple(PartitionCommit(partition=number, offset=7, metadata="m") for number in range(3))
+    topics = tuple(TopicCommit(name=name, partitions=partitions) for name in (A, B))
+    commit = TxnOffsetCommit(
+        transactional_id="t", group_id=GROUP, producer_id=1, producer_epoch=0, topics=topics, member_id=MemberId("m")
+    )
+    nowhere = (PartitionCommit(partition=NO_PARTITION, offset=0),)
+    assert transaction_question(commit) == replace(commit, topics=(TopicCommit(name=A, partitions=nowhere),))
+    assert transaction_question(replace(commit, topics=())) == replace(commit, topics=())
+
+
+@pytest.mark.parametrize(
+    ("told", "refusal"),
+    [
+        (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+        (None, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    ],
+)
+def test_transactional_id_is_refused_before_the_group(told: ErrorCode | None, refusal: ErrorCode) -> None:
+    """As brokers do; what they don't say changes nothing of what is known of the group."""
+    partition = CommittedPartition(NO_PARTITION, told or ErrorCode.NONE)
+    reply = OffsetCommitReply(topics=(CommittedTopic(name=A, partitions=(partition,)),))
+    assert refusal_of_transaction(None if told is None else reply) is refusal
