@@ -19,25 +19,28 @@ from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.partition_queue import GroupPartition, PartitionQueue, Work
+from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.passing_words import beat, beaten, join, joined, named, sync, synced
 from tests.support.work_done import growth_faults
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
-from translators.dialects.coordinator import CommitAdmitted
+from translators.dialects.coordinator import CommitAdmitted, Inquiry
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     JOIN_EPOCH,
     ClientIdentity,
     GroupId,
     MemberId,
+    MemberRef,
     RequestRef,
     Topic,
     TopicId,
     TopicIdPartition,
     TopicName,
     TopicPartition,
+    via_of,
 )
 
 SIZES = (10, 20, 40)
@@ -157,6 +160,28 @@ def commit_to_a_broker_that_dies(size: int) -> None:
     assert not forwarder.queue.places_of({GROUP})
 
 
+def beat_behind_commits(size: int) -> None:
+    """Each member of a group at the broker has a commit on its way, and asks what it has."""
+    via = FakeVia(connection=1)
+    coordinator = UpstreamCoordinator(Catalog(), lambda _: via, lambda: MemberId("fresh"), lambda: None)
+    coordinator.knows_topics = True
+    for number in range(size):
+        coordinator.begin_commit(RequestRef(0, 1, number), commit_request(1, f"member-{number}", (number,)), 0)
+    for number in range(size):
+        asked = Inquiry(
+            group_id=GROUP,
+            member_id=MemberId(f"member-{number}"),
+            member_epoch=1,
+            instance_id=None,
+            rack_id=None,
+            topics=frozenset({TOPIC}),
+            rebalance_timeout_ms=60_000,
+            owned=frozenset({TopicPartition(TOPIC, number)}),
+        )
+        coordinator.submit(MemberRef(GROUP, asked.member_id, 1), via_of(RequestRef(0, 1, number)), CLIENT, asked)
+    assert len(via.open) == size
+
+
 @pytest.mark.parametrize("story", [rebalance, fall_silent, claims])
 def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int], None]) -> None:
     """Lines that ran and bytes that were allocated, of sizes that double."""
@@ -165,7 +190,12 @@ def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int]
 
 @pytest.mark.parametrize(
     ("story", "times"),
-    [(hang_up_while_joining, 10), (hang_up_while_committing, 10), (commit_to_a_broker_that_dies, 30)],
+    [
+        (hang_up_while_joining, 10),
+        (hang_up_while_committing, 10),
+        (commit_to_a_broker_that_dies, 30),
+        (beat_behind_commits, 20),
+    ],
 )
 def test_twice_as_much_that_waits_costs_at_most_about_twice_the_work(story: Callable[[int], None], times: int) -> None:
     """The same of what shows only where there is more of it, beside all else that is done for each."""

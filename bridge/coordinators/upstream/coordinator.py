@@ -132,6 +132,8 @@ class UpstreamCoordinator:
         self._held: dict[MemberRef, _Question] = {}
         self._answered: list[tuple[_Question, GroupReply | None]] = []
         self._flights: dict[int, _Flight] = {}
+        self._flights_of: dict[MemberRef, dict[int, _Flight]] = {}
+        """The same by member: a broker that stands still has one of each of thousands, which all ask it meanwhile."""
         self._numbers = count(1)
         self._farewells = Farewells()
         self._seen_off: set[MemberRef] = set()
@@ -293,9 +295,7 @@ class UpstreamCoordinator:
         """A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of a
         partition that was lost under a current epoch, and it would land on top of the next owner's.
         """
-        return any(
-            flight.member == member and not flight.partitions <= asked.owned for flight in self._flights.values()
-        )
+        return any(not flight.partitions <= asked.owned for flight in self._flights_of.get(member, {}).values())
 
     def order(self, order: "UpstreamOrder") -> None:
         """See `ports.Coordinator`: who is taken over asks at once, since a broker calls nobody."""
@@ -313,7 +313,7 @@ class UpstreamCoordinator:
 
     def is_committing(self, member: MemberRef) -> bool:
         """Whether a commit of the member is on its way."""
-        return any(flight.member == member for flight in self._flights.values())
+        return member in self._flights_of
 
     def release(self, member: MemberRef, reason: DepartReason | None) -> None:
         """See `ports.Coordinator`: the farewell was said before, as far as there was a way to say it."""
@@ -458,13 +458,20 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`: the machine has judged it already, and the broker will."""
         commit_id = next(self._numbers)
         member = MemberRef(request.group_id, request.member_id)
-        self._flights[commit_id] = _Flight(member, committed_partitions(request, self._catalog))
+        flight = self._flights[commit_id] = _Flight(member, committed_partitions(request, self._catalog))
+        self._flights_of.setdefault(member, {})[commit_id] = flight
         return CommitAdmitted(commit_id)
 
     def end_commit(self, commit_id: int) -> None:
         """See `ports.Coordinator`; what was held for it is asked now."""
         flight = self._flights.pop(commit_id, None)
-        held = None if flight is None else self._held.pop(flight.member, None)
+        if flight is None:
+            return
+        of_member = self._flights_of[flight.member]
+        del of_member[commit_id]
+        if not of_member:
+            del self._flights_of[flight.member]
+        held = self._held.pop(flight.member, None)
         if held is not None:
             self._ask(held)
 
