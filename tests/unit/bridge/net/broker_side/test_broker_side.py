@@ -330,32 +330,20 @@ async def test_however_many_answers_come_at_once_others_have_their_turn(
     assert 0 < longest.most <= PIECES_WITHOUT_CHECKPOINT + 1
 
 
-async def test_long_answer_that_no_kernel_moves_lets_others_have_their_turn(
-    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_answer", [True, False], ids=["answer", "request"])
+async def test_what_is_long_and_moved_by_no_kernel_lets_others_have_their_turn(
+    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch, *, is_answer: bool
 ) -> None:
-    """As in TLS, from a broker that is faster than the bridge to a client that takes everything."""
-    whole, longest = answer(1, bytes(6_000_000)), LongestTurn(monkeypatch, Pieces, "recv_into")
-    broker = Pieces(*(whole[at : at + 60_000] for at in range(0, len(whole), 60_000)))
-    asking = Pieces(request(ApiKey.FETCH, 11, 1))
+    """As in TLS, from an end that is faster than the bridge to one that takes everything."""
+    longest = LongestTurn(monkeypatch, Pieces, "recv_into")
+    whole = answer(1, bytes(6_000_000)) if is_answer else request(ApiKey.FETCH, 11, 1, bytes(6_000_000))
+    long = Pieces(*(whole[at : at + 60_000] for at in range(0, len(whole), 60_000)))
+    asking, broker = (Pieces(request(ApiKey.FETCH, 11, 1)), long) if is_answer else (long, Pieces())
     with longest:
         nursery.start_soon(connection_between(asking, broker, Limits()).run)
         await trio.testing.wait_all_tasks_blocked()
-    assert b"".join(asking.sent) == whole
-    # The client's side reads in the same turn.
-    assert 0 < longest.most <= TURNS_WITHOUT_CHECKPOINT + 2
-
-
-async def test_long_request_that_no_kernel_moves_lets_others_have_their_turn(
-    nursery: trio.Nursery, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same in the other direction."""
-    longest, broker = LongestTurn(monkeypatch, Pieces, "recv_into"), Pieces()
-    whole = request(ApiKey.FETCH, 11, 1, bytes(6_000_000))
-    asking = Pieces(*(whole[at : at + 60_000] for at in range(0, len(whole), 60_000)))
-    with longest:
-        nursery.start_soon(connection_between(asking, broker, Limits()).run)
-        await trio.testing.wait_all_tasks_blocked()
-    assert b"".join(broker.sent) == whole
+    assert b"".join(asking.sent if is_answer else broker.sent) == whole
+    # The other side reads in the same turn.
     assert 0 < longest.most <= TURNS_WITHOUT_CHECKPOINT + 2
 
 
