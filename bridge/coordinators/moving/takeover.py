@@ -196,6 +196,7 @@ class TakeOverMove:
         if member is None and self._around.is_newcomer(held.via, self._group_id, request.member_id):
             # A newcomer would move the group under everybody's feet: it waits for the end.
             self._waiting.hold_join(held)
+            self._note_bounced(request)
         elif member is None:
             # Somebody who is no part of this move, and has to be heard by its coordinator to stay a member.
             self._let_go_home(held, request.member_id)
@@ -208,6 +209,15 @@ class TakeOverMove:
             self._let_go_where_known()
         else:
             self._pass_on(request.member_id, held)
+
+    def _note_bounced(self, request: JoinGroup) -> None:
+        """Whoever had the static seat of this newcomer until its client was bounced says nothing any more: nobody waits
+        for it. One that was heard by a connection of its own lives, and is asked for.
+        """
+        for member_id, member in self._members.items():
+            is_former = request.instance_id is not None and member.instance_id == request.instance_id
+            if is_former and member_id not in self._vias:
+                self._happen(MemberLeft(member_id))
 
     def _let_go_home(self, held: Held, member_id: MemberId) -> None:
         road = self._around.home(self._group_id, member_id)

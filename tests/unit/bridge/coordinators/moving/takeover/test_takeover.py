@@ -19,6 +19,7 @@ from tests.support.moving_world import (
     FakeFacts,
     MovingWorld,
     classic_join,
+    described,
     moving_world,
     ref_of,
 )
@@ -36,7 +37,7 @@ from translators.dialects.classic import (
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, Topic, TopicId, TopicName, TopicPartition
+from translators.dialects.ids import InstanceId, MemberId, Topic, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
@@ -143,6 +144,25 @@ async def test_native_newcomer_that_waits_too_long_is_told_to_come_again(autojum
         joining = world.send("new", native_join("new"))
         await trio.sleep(SESSION_MS / 1000)
         assert (world.asked("new"), world.code(joining)) == ([], ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+async def test_static_client_that_is_bounced_in_the_middle_waits_for_no_session(autojump_clock: MockClock) -> None:
+    """Its former self is heard no more: the move waited for that until a session was over, and the newcomer with it."""
+    async with moving_world() as world:
+        seat = InstanceId("seat")
+        known = described(TWO_MEMBERS)
+        static = tuple(replace(one, instance_id=seat) if one.member_id == "b" else one for one in known.members)
+        world.upstream.broker.described = replace(known, members=static)
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        joining = world.send("new", replace(classic_join(""), instance_id=seat))
+        assert (world.asked("new"), world.reply(joining)) == ([], None)
+        await convert(world, "a")
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.MOVED), done.count(MemberStage.GONE)) == (MoveStage.DONE, 1, 1)
+        await trio.sleep(0.1)
+        asked = heartbeat(world, "new")
+        assert (asked.member_epoch, asked.instance_id) == (0, seat)
 
 
 async def test_join_of_a_member_that_nobody_heard_goes_to_its_broker(autojump_clock: MockClock) -> None:
