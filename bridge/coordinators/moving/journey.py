@@ -98,9 +98,8 @@ class Journey:
     def stop(self) -> None:
         """Move nobody any more of whom nothing was asked yet."""
         self._is_stopped = True
-        if self._move is None:
-            self._looking.cancel()
-        else:
+        self._looking.cancel()
+        if self._move is not None:
             self._move.stop(BY_OPERATOR)
 
     def go_on(self, unfinished: UnfinishedMove) -> None:
@@ -346,8 +345,11 @@ class Journey:
         """
         self._begun = {}
         await self._write()
-        found = await self._parts.candidates.to_be_reseated(self._order.group_id) or move.given_back() or {}
-        if isinstance(found, tuple) or not found:
+        found: Members | tuple[Obstacle, ...] = {}
+        self._looking = trio.CancelScope()
+        with self._looking:
+            found = await self._parts.candidates.to_be_reseated(self._order.group_id) or move.given_back() or {}
+        if self._is_stopped or isinstance(found, tuple) or not found:
             self.progress.warn(found if isinstance(found, tuple) else ())
             self._conclude_give_back(move)
             return
@@ -381,7 +383,8 @@ class Journey:
         is_over = self._is_stopped or isinstance(found, tuple) or not found
         if not isinstance(found, tuple):
             self._begun = dict(found)
-        if is_over or isinstance(found, tuple) or not await self._write(onward):
+        # It may be stopped while that is written.
+        if is_over or isinstance(found, tuple) or not await self._write(onward) or self._is_stopped:
             self.progress.warn(found if isinstance(found, tuple) else ())
             self._end_half_way()
             return

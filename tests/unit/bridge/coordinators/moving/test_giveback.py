@@ -211,6 +211,21 @@ async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_c
         assert world.road("a") is Road.MAPPED
 
 
+async def test_stop_while_called_members_are_waited_for_sends_no_scout(autojump_clock: MockClock) -> None:
+    """Everybody is where they were ordered to already; the operator's word came to a move that was over."""
+    async with moving_world() as world:
+        await taken_over(world)
+        consumer_group(world, "PreparingRebalance")
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(1)
+        assert world.progress().stage is MoveStage.MOVING
+        world.live.stop(GROUP)
+        await trio.sleep(0.5)
+        assert (world.progress().stage, world.road("a")) == (MoveStage.STOPPED, Road.MAPPED)
+
+
 async def test_bug_while_called_members_are_waited_for_ends_the_move(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:

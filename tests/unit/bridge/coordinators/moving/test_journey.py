@@ -392,6 +392,30 @@ async def test_next_leg_that_fails_is_tried_again_and_is_not_taken_for_made(
         assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.UPSTREAM)
 
 
+async def test_stop_between_two_legs_begins_no_other(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before is over and the next is only about to be written: its members were taken over all the same."""
+
+    async def facts_written(_facts: FakeFacts) -> bool:
+        await trio.sleep(1)
+        return True
+
+    make_at_once(monkeypatch)
+    monkeypatch.setattr(FakeFacts, "facts_written", facts_written)
+    async with moving_world() as world:
+        world.upstream.broker.described = described_with_user_data()
+        world.joined("a", "b")
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        await trio.sleep(0.5)
+        world.at_broker(MEMBERS)
+        await trio.sleep(1)
+        assert (world.progress().stage, world.asked("a")) == (MoveStage.MOVING, [])
+        world.live.stop(GROUP)
+        await trio.sleep(1)
+        assert (world.progress().stage, world.asked("a"), world.road()) == (MoveStage.STOPPED, [], Road.PASS)
+
+
 async def test_brokers_are_asked_by_who_can_ask_them_behind_the_start(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
