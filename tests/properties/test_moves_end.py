@@ -143,6 +143,33 @@ def _silence_of_release(effect: release.ReleaseEffect) -> release.ReleaseEvent:
             return release.Lapsed(WHY)
 
 
+@given(heard=st.integers(0, len(RELEASING)), started_ms=st.integers(0, 10**6))
+def test_release_that_is_held_up_again_and_again_ends(heard: int, started_ms: int) -> None:
+    """It begins anew once."""
+    taken = release.begin()
+    for event in RELEASING[:heard]:
+        taken = release.step(taken.state, event, started_ms)
+    state, took_ms = in_silence(release.step, taken, _held_up, started_ms)
+    assert isinstance(state, release.Kept | release.Released)
+    assert took_ms <= 12 * AGAIN_MS
+
+
+def _held_up(effect: release.ReleaseEffect) -> release.ReleaseEvent:
+    match effect:
+        case release.AwaitRest():
+            return release.CameToRest()
+        case release.TakeFirstSeat():
+            return release.FirstSeatTaken()
+        case release.PlayAll():
+            return release.RoundEnded(WHY, lapse_ms=45_000)
+        case release.Withdraw():
+            return release.Withdrawn()
+        case release.AwaitLapse():
+            return release.Lapsed()
+        case release.HandOver():
+            return _silence_of_release(effect)
+
+
 @given(heard=st.integers(0, len(RESEATING)), started_ms=st.integers(0, 10**6), is_resumed=st.booleans())
 def test_reseat_ends_in_silence(heard: int, started_ms: int, is_resumed: bool) -> None:
     """Two thirds of a session for the scout, coming and going, and the members are at rest or called."""
