@@ -110,7 +110,11 @@ class LiveMoves:
             write_end=partial(self._start_writing_end, nursery),
         )
         for one in self._unfinished:
-            self._go_on(one, self._life)
+            try:
+                self._go_on(one, self._life)
+            except Exception as problem:  # noqa: BLE001 - told and counted; the bridge would not start for it
+                self._supervised.note(MOVE, problem)
+                self._leave(one)
         self._unfinished = ()
         start_job(nursery, self._supervised, MOVES, self._look_after)
 
@@ -137,6 +141,20 @@ class LiveMoves:
         way = resumed(order, origin, is_in_engine=is_in_engine, has_members=bool(unfinished.members))
         journey = self._running[group_id] = Journey(self._parts, life, order, way.origin, way)
         journey.go_on(unfinished)
+
+    def _leave(self, unfinished: UnfinishedMove) -> None:
+        """Nobody goes on with a move: each member stays where it is known to be, and the journal keeps what was begun
+        until the group is moved again.
+        """
+        group_id, around = unfinished.group_id, self._around
+        self._running.pop(group_id, None)
+        place = Road.PASS if unfinished.origin is Road.MAPPED else unfinished.origin
+        self._parts.moving.end(group_id)
+        self._router.place_group(group_id, place)
+        here = dict.fromkeys(around.upstream.members_of(group_id), Road.UPSTREAM)
+        for member_id, road in (here | dict.fromkeys(around.mapped.seats_of(group_id), Road.MAPPED)).items():
+            if road is not place:
+                self._router.move_member(group_id, member_id, road)
 
     def _start_writing_end(self, nursery: trio.Nursery, group_id: GroupId) -> None:
         again = partial(self._start_writing_end, nursery, group_id)

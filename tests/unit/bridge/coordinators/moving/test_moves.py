@@ -9,9 +9,11 @@ from trio.testing import MockClock
 from bridge.coordinators.moving.candidates import LOOK_S
 from bridge.coordinators.moving.journey import Journey
 from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
+from tests.support.memory_journal import MemoryJournal
 from tests.support.moving_world import GENERATION, FakeFacts, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted
@@ -52,6 +54,30 @@ async def test_bug_in_one_move_keeps_no_other_from_being_looked_after(
         world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
         await trio.sleep(10 * LOOK_S + LOOK_S / 2)
         assert looked.count(GROUP) == looked.count(GroupId("another")) >= 10
+
+
+async def test_move_that_can_not_be_gone_on_with_keeps_no_bridge_from_starting(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other group is served, and each member of this one where it is known to be; it can be ordered again."""
+    facts, journal = FakeFacts(), MemoryJournal()
+    async with moving_world(facts, journal) as world:
+        world.at_broker(MEMBERS)
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        await trio.sleep(0.1)
+
+    def go_on(_journey: Journey, _unfinished: UnfinishedMove) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Journey, "go_on", go_on)
+    async with moving_world(facts, journal) as world:
+        assert (world.road(), world.road("a"), world.road("b")) == (Road.PASS, Road.UPSTREAM, Road.PASS)
+        assert "move" in json.loads(facts.kept[FACTS + GROUP])
+        world.at_broker(MEMBERS)
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
+        assert world.progress().stage is MoveStage.PREPARING
 
 
 async def test_nobody_to_be_moved_is_an_obstacle_and_a_check_changes_nothing(autojump_clock: MockClock) -> None:
