@@ -1,0 +1,61 @@
+"""Who may not READ a group decides nothing about it, and is told what Kafka tells first."""
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from bridge.migration.route import Road, Rule
+from bridge.wire.apis import ApiKey
+from bridge.wire.codec.registry import decode_reply, encode_request
+from tests.support.front import front_of, running, settings_for
+from tests.unit.bridge.net.test_client_rights import OURS, READ, SEEN, JudgingBroker, join, settle
+from translators.dialects.errors import ErrorCode
+from translators.dialects.offsets import OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
+
+
+@pytest.mark.parametrize("may_read", [False, True])
+async def test_who_may_not_read_a_group_does_not_decide_where_it_goes(*, may_read: bool) -> None:
+    """Where a rule asks who joins first: whoever knew the name of a group decided for those whose group it is."""
+    broker = JudgingBroker(operations=READ if may_read else 0)
+    rules = (Rule("embedded-*", Road.EMBEDDED, client_id="cli*"),)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        async with running(replace(settings_for(broker), rules=rules)) as front:
+            client = await front.dial()
+            await client.send(join(1))
+            await settle()
+            assert len(front.groups.submitted) == may_read
+            assert [key for key, *_ in broker.requests].count(ApiKey.JOIN_GROUP) == (not may_read), (
+                "its broker refuses it"
+            )
+            broker.operations = READ
+            other = await front.dial()
+            await other.send(join(1))
+            await settle()
+            assert len(front.groups.submitted) == 1 + may_read, "the first that may has decided"
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "told", [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED]
+)
+async def test_producer_hears_of_its_transactional_id_before_the_group(told: ErrorCode) -> None:
+    """Kafka looks at that first, and the answer says which right is to be given."""
+    commit = TxnOffsetCommit(
+        transactional_id="t",
+        group_id=OURS,
+        producer_id=1,
+        producer_epoch=0,
+        topics=(TopicCommit(name=SEEN, partitions=(PartitionCommit(partition=0, offset=1),)),),
+    )
+    broker = JudgingBroker(operations=0, transaction_is_told=told)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.TXN_OFFSET_COMMIT, 3, 7, "client", commit))
+        correlation_id, body = await client.answer()
+        _, reply = decode_reply(ApiKey.TXN_OFFSET_COMMIT, 3, correlation_id.to_bytes(4, "big") + body)
+        assert isinstance(reply, OffsetCommitReply)
+        assert [item.error for topic in reply.topics for item in topic.partitions] == [told]
+        assert front.groups.submitted == []
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.TXN_OFFSET_COMMIT]
