@@ -35,6 +35,15 @@ LOOK_AGAIN_MS = 5_000
 JOIN_ECHO_MS = 10_000
 """How long a JoinGroup that passed may not show in its broker's description: until then no group counts as empty."""
 _OTHER_BY_NOW = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INCONSISTENT_GROUP_PROTOCOL})
+_IS_SAID = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        # Of a consumer group with members, one of whose topics the bridge may not see: that it lives is said by this.
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    }
+)
 _NOT_ASKED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
@@ -171,7 +180,7 @@ class GroupPlaces:
             return None
         except (BrokerUnreachable, trio.TooSlowError) as problem:
             return self._fail(group_id, str(problem) or f"no answer within {LOOK_TIMEOUT_S:.0f} s")
-        if described.error not in (ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.GROUP_AUTHORIZATION_FAILED):
+        if described.error not in _IS_SAID:
             return self._fail(group_id, f"the broker describes the group with {described.error.name}")
         self._looked_ms[group_id] = self._now_ms()
         stay = judge_stay(group_id, rule, described)

@@ -12,7 +12,7 @@ from translators.dialects.admin import OTHER_KINDS, DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.counts import counted
-from translators.dialects.errors import quote
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId
 
 CLIENT_IDS_SHOWN = 5
@@ -76,15 +76,15 @@ def stay_for_kind(group_id: GroupId, rule: Road, kind: str) -> Stay:
 
 def stay_for_members(group_id: GroupId, rule: Road, described: DescribedGroup | DescribedConsumerGroup) -> Stay | None:
     """A group with members at its broker, which may or may not have come through this bridge; None without any."""
-    if not described.members:
+    if not described.members and described.error is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return None
     kind = CONSUMER if isinstance(described, DescribedConsumerGroup) else "classic"
     names = sorted({quote(member.client_id) for member in described.members})
     shown = ", ".join(names[:CLIENT_IDS_SHOWN]) + (", …" if len(names) > CLIENT_IDS_SHOWN else "")
-    sentence = (
-        f"it lives at its broker with {counted(len(described.members), 'member')} (client ids {shown}), and a rule"
-        " switches no live group: it passes"
-    )
+    whose = f"{counted(len(described.members), 'member')} (client ids {shown})"
+    if not described.members:
+        whose = "members of whose topics the bridge's own login may not DESCRIBE all"
+    sentence = f"it lives at its broker with {whose}, and a rule switches no live group: it passes"
     remedy = (
         f"move it while it runs: epochbridge move {quote(group_id)} --to {rule}; or stop its clients: when it is empty "
         "its rule counts"

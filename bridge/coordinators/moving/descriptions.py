@@ -22,4 +22,7 @@ async def describe(broker: Broker, group_id: GroupId) -> DescribedGroup | Descri
     told = f"EB-MOVE-253: {quote(group_id)} is described with {described.error.name}; order it again"
     if described.error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
         raise GroupRefused(f"{told} when the bridge's own login has DESCRIBE on the group")
+    if described.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        # Of a consumer group nothing is told to whom a topic of any member is hidden.
+        raise GroupRefused(f"{told} when the bridge's own login has DESCRIBE on the topics of all its members")
     raise BrokerUnreachable(f"{told} when its coordinator answers")

@@ -184,6 +184,19 @@ async def _hang_up_after(seconds: float, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
+@pytest.mark.parametrize(("rule", "road"), [(Road.EMBEDDED, Road.PASS), (Road.UPSTREAM, Road.UPSTREAM)])
+async def test_group_of_whose_members_a_topic_is_hidden_lives_all_the_same(
+    rule: Road, road: Road, autojump_clock: MockClock
+) -> None:
+    """Kafka 4.1 and later tells nothing else of it: its clients were told to come again, for ever."""
+    hidden = DescribedConsumerGroup(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, group_id=GROUP, group_state="Stable")
+    site = Site(rule=rule, broker=FakeBroker(described=hidden))
+    assert await site.place() is road
+    if road is Road.PASS:
+        assert "DESCRIBE" in site.places.stays[GROUP].sentence
+        assert site.places.stays[GROUP].reason is Reason.MEMBERS
+
+
 async def test_group_that_the_bridge_may_not_see_goes_by_its_rule(autojump_clock: MockClock) -> None:
     """The coordinator of that road says what it lacks; without a login nobody is asked at all."""
     site = Site()

@@ -40,7 +40,7 @@ async def test_word_of_a_broker_is_given_as_it_is(said: Described, autojump_cloc
     [
         *((one, BrokerUnreachable) for one in group(LOADING)),
         *((one, BrokerUnreachable) for one in group(ErrorCode.NOT_COORDINATOR)),
-        *((one, BrokerUnreachable) for one in group(ErrorCode.TOPIC_AUTHORIZATION_FAILED)),
+        *((one, GroupRefused) for one in group(ErrorCode.TOPIC_AUTHORIZATION_FAILED)),
         *((one, GroupRefused) for one in group(ErrorCode.GROUP_AUTHORIZATION_FAILED)),
     ],
 )
