@@ -39,6 +39,7 @@ from tests.benchmarks.restarts import measure_restarts
 from tests.benchmarks.rights import measure_rights
 from tests.benchmarks.small_frames import measure_small_frames
 from tests.benchmarks.startup import measure_startup
+from tests.benchmarks.table_refresh import measure_table_refresh
 from tests.benchmarks.table_sizes import (
     measure_table_cluster,
     measure_table_history,
@@ -58,6 +59,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "assignors": measure_assignors,
     "assignor-grid": measure_grid,
     "pipeline": measure_pipeline,
+    "table-refresh": measure_table_refresh,
     "table-sizes": measure_table_sizes,
     "table-shapes": measure_table_shapes,
     "table-history": measure_table_history,

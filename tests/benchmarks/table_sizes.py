@@ -111,15 +111,15 @@ def measure_table_history(directory: Path) -> list[Figure]:
         count = 0
         takes: list[tuple[float, float]] = []
         refreshes: list[tuple[float, float]] = []
-        counts = [_counts(spark)]
+        counts = [counts_of(spark)]
         for batch in range(BATCHES):
             sizes = [next(files)[1]]
             while sum(sizes) < BATCH_EVENTS:
                 sizes.append(next(files)[1])
             count = sum(sizes)
-            takes.append(spent(_taker(stream, FolderSource(folder=str(inbox), batch_files=len(sizes)))))
-            refreshes.append(spent(_refresher(stream, batch)))
-            counts.append(_counts(spark))
+            takes.append(spent(taker(stream, FolderSource(folder=str(inbox), batch_files=len(sizes)))))
+            refreshes.append(spent(refresher(stream, batch)))
+            counts.append(counts_of(spark))
             for path in inbox.iterdir():
                 path.unlink()
         stream.close()
@@ -183,7 +183,7 @@ def _history_figures(
     ]
 
 
-def _counts(spark: SparkSession) -> tuple[int, int]:
+def counts_of(spark: SparkSession) -> tuple[int, int]:
     """How many jobs Spark has begun so far, and how many classes it has generated and compiled."""
     gateway = spark.sparkContext._gateway
     assert gateway is not None
@@ -211,11 +211,13 @@ def _around(values: Sequence[float], place: int) -> float:
     return median(values[max(0, place - AROUND) : place + AROUND + 1])
 
 
-def _taker(stream: Stream, source: FolderSource) -> Callable[[], object]:
+def taker(stream: Stream, source: FolderSource) -> Callable[[], object]:
+    """Takes what is in a folder."""
     return lambda: stream.start(source, is_once=True).awaitTermination()
 
 
-def _refresher(stream: Stream, batch: int) -> Callable[[], object]:
+def refresher(stream: Stream, batch: int) -> Callable[[], object]:
+    """Brings the tables up to a batch."""
     return lambda: stream.refresh(batch)
 
 

@@ -81,14 +81,17 @@ class Fate:
 @pytest.mark.timeout(900)
 def test_tables_are_those_of_a_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a fresh seed: batches of any size, some of it late, kills, restarts, upkeep; chains are cut early, so that
-    some are longer, and files of what is carried are gathered soon.
+    some are longer, and files of what is carried are gathered soon. Small files are taken as such, or as large ones.
     """
     monkeypatch.setattr(disturbance, "CHAIN_MAX", 2)
     monkeypatch.setattr(store_module, "FILES_SPARED", 2)
     seed = random.SystemRandom().randrange(10**9)
     draw = random.Random(seed)
+    for name in ("ONE_PIECE_BYTES", "WRITTEN_ANEW_BYTES"):
+        monkeypatch.setattr(store_module, name, draw.choice([0, 2**20]))
     groups, count, events = draw.randrange(1, 8), draw.randrange(2, 6), draw.choice([20, 80, 300])
-    batches = [*wild_batches(seed=seed, groups=groups, batches=count, events=events)]
+    roads = draw.choice(["ep", "p"])
+    batches = [*wild_batches(seed=seed, groups=groups, batches=count, events=events, roads=roads)]
     if draw.random() < 0.5:
         some_late(batches, seed=seed, count=draw.randrange(1, 3))
     store, fate = Store(spark, str(tmp_path / "stream")), Fate(draw)
@@ -100,7 +103,7 @@ def test_tables_are_those_of_a_run(spark: SparkSession, tmp_path: Path, monkeypa
     bring(whole, [row for rows in batches for row in rows])
     make(Derivation(whole, count - 1))
     brought, made = contents(store), contents(whole)
-    told = f"seed {seed}: {groups} groups, {count} batches of {events}: {', '.join(fate.told)}"
+    told = f"seed {seed}: {groups} groups on {roads}, {count} batches of {events}: {', '.join(fate.told)}"
     print(told)
     wrong = {name: (brought[name] - made[name], made[name] - brought[name]) for name in made}
     assert {name: rows for name, rows in wrong.items() if any(rows)} == {}, told

@@ -11,13 +11,14 @@ import pytest
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.spark.failures import told_failures
-from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, REBALANCES, TABLES
+from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, GAPS, REBALANCES, REJECTED, TABLES
 from bridge.analytics.tables.positions import positioned, runs
 from bridge.analytics.tables.publishing import pinned
 from bridge.analytics.tables.steps import FROM_EVENTS
 from bridge.analytics.tables.store import Store
+from bridge.telemetry.schema.terms import Road
 from tests.support.fleet_files import write_log
-from tests.support.fleet_log import FleetPlan
+from tests.support.fleet_log import MINUTE_US, FleetPlan
 from tests.support.spark import python_nodes
 from tests.support.table_truth import contents, said_by_tables, said_by_truth
 
@@ -40,6 +41,18 @@ def test_tables_say_what_is_true_of_the_log(store: Store, events: Path) -> None:
     days = {row[DATE] for row in store.read(DAILY).select(DATE).distinct().collect()}
     assert len(days) == 2
     assert {path.name for path in Path(store.root).iterdir()} >= {*TABLES}
+
+
+def test_tables_of_groups_that_only_pass_say_what_is_true(store: Store, events: Path) -> None:
+    """Where brokers decide for all groups, and the log has what answers tell: no table is without its rows."""
+    plan = FleetPlan(seed=8, groups=2, rebalances=12, pause_us=MINUTE_US // 6, road=Road.PASSING)
+    truth = write_log(events, plan)
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert said_by_tables(store) == said_by_truth(truth)
+    told = {name: store.read(table) for name, table in TABLES.items()}
+    assert {name for name, rows in told.items() if rows.isEmpty()} == {REJECTED.name, GAPS.name}
+    roads = {row["road"] for name in ("phases", "rebalances", "stalls", "members") for row in told[name].collect()}
+    assert roads == {Road.PASSING}
 
 
 def test_bad_input_costs_only_itself(store: Store, events: Path) -> None:

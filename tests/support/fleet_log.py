@@ -30,7 +30,8 @@ FLAP_US = 10 * MINUTE_US
 class FleetPlan:
     """What the log is about: every second group is classic, the others speak KIP-848.
 
-    A lasting fleet is the same in every run: its groups and members are called alike, whatever the run's `boot`.
+    A lasting fleet is the same in every run: its groups and members are called alike, whatever the run's `boot`. On
+    road `pass` the log has what answers tell: not what a consumer group is to come to, nor who waits for a release.
     """
 
     boot: str = "b1"
@@ -43,6 +44,7 @@ class FleetPlan:
     group_name: str = "group"
     topic: str = "orders"
     is_lasting: bool = False
+    road: Road = Road.EMBEDDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,12 @@ class GroupLife:
             self._rebalance()
 
     def _words(self, member_id: str, rebalance_id: str) -> MemberWords:
-        return MemberWords(self._group_id, rebalance_id, self._epoch, self._protocol, member_id)
+        return MemberWords(self._group_id, rebalance_id, self._epoch, self._protocol, member_id, self._plan.road)
+
+    @property
+    def _is_hidden(self) -> bool:
+        """Whether a broker decides what nobody else hears of."""
+        return self._plan.road is Road.PASSING and self._protocol is Protocol.CONSUMER
 
     def _come(self) -> None:
         for number, member in enumerate(self._members):
@@ -153,7 +160,7 @@ class GroupLife:
         moved = self._draw.choice(self._of(giver))
         begin_us = self._now_us
         about = AboutGroup(
-            group_id=self._group_id, road=Road.EMBEDDED, rebalance_id=rebalance_id, group_epoch=self._epoch
+            group_id=self._group_id, road=self._plan.road, rebalance_id=rebalance_id, group_epoch=self._epoch
         )
         self._log.tell(begin_us, RebalanceBegan(**about))
         target = TargetComputed(
@@ -164,7 +171,8 @@ class GroupLife:
             member_count=len(self._members),
             partition_count=len(self._owner),
         )
-        self._log.tell(begin_us + 1, target)
+        if not self._is_hidden:
+            self._log.tell(begin_us + 1, target)
         if self._protocol is Protocol.CLASSIC:
             told, disturbed = self._everybody_rejoins(rebalance_id, moved, taker)
         else:
@@ -232,7 +240,8 @@ class GroupLife:
         self._log.tell(told_us, gives.told(News.REVOKE), gives.to_release([moved]))
         self._phase(gives, Phase.REVOKING, told_us, released_us)
         self._log.tell(released_us, gives.released([moved]))
-        self._phase(takes, Phase.AWAITING_RELEASE, told_us, assigned_us)
+        if not self._is_hidden:
+            self._phase(takes, Phase.AWAITING_RELEASE, told_us, assigned_us)
         self._log.tell(assigned_us, takes.told(News.ASSIGN))
         self._owner[moved] = taker
         self._log.tell(assigned_us, takes.assigned([moved], len(self._of(taker))))

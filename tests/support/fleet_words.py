@@ -44,6 +44,7 @@ class MemberWords:
     epoch: int
     protocol: Protocol
     member_id: str
+    road: Road = Road.EMBEDDED
 
     def told(self, news: News) -> MemberTold:
         """An answer brought news."""
@@ -88,7 +89,7 @@ class MemberWords:
     def _about(self) -> AboutMember:
         return AboutMember(
             group_id=self.group_id,
-            road=Road.EMBEDDED,
+            road=self.road,
             rebalance_id=self.rebalance_id,
             group_epoch=self.epoch,
             member_id=self.member_id,

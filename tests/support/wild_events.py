@@ -115,8 +115,10 @@ class WildGroup:
                 return {"library_version": draw.choice("123")}
 
 
-def wild_batches(seed: int, groups: int, batches: int, events: int) -> Iterator[list[Row]]:
-    """So many events a batch, in order; the bridge is another one from the middle on, and some groups come later."""
+def wild_batches(seed: int, groups: int, batches: int, events: int, roads: str = "ep") -> Iterator[list[Row]]:
+    """So many events a batch, in order; the bridge is another one from the middle on, and some groups come later. Roads
+    go by their first letters.
+    """
     draw = random.Random(seed)
     wild = [WildGroup(f"g{place}-{draw.choice('ep')}", random.Random(f"{seed} {place}")) for place in range(groups)]
     number = 0

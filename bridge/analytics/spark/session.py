@@ -123,6 +123,13 @@ ON_ONE_MACHINE: Mapping[str, str] = {
     # A refresh of a stream runs some 400 classes that Spark generates, and the next one the same: of the 100 that it
     # keeps by itself it would find none again, and compile all of them anew each time.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # With each query, and each part of one that is done, Spark writes its whole plan down for a page that nobody has
+    # here, and keeps a thousand of them.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
     # Jobs want throughput; pauses hurt nobody. A job of two minutes spends a sixth of them on compiling what Spark
     # generates: with less of it inlined the code is as quick, and takes a quarter less to compile.
     "spark.driver.extraJavaOptions": (

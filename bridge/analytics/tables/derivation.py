@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
+from bridge.analytics.spark.local_rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import carried, with_none
-from bridge.analytics.tables.definitions import BATCH, CARRIED, EVENTS, REJECTED, Table
+from bridge.analytics.tables.definitions import CARRIED, EVENTS, REJECTED, Table
 from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.positions import (
     CHUNK,
@@ -81,7 +83,7 @@ class Derivation:
     def _of_groups(self, extent: Extent, groups: frozenset[str]) -> Iterator[Stage]:
         """All rows of some groups, made of all of their events."""
         is_named = f.col("group_id").isin(sorted(groups))
-        events = self.store.read_groups(EVENTS, groups).where(is_named & (f.col(BATCH) <= self.last_batch))
+        events = self.store.read_groups(EVENTS, groups, self.last_batch).where(is_named)
         order = run_places(self.store.spark, extent.order)
         ordered = positioned(events, order)
 
@@ -112,14 +114,14 @@ class Derivation:
         spans: dict[str, list[tuple[int, int]]] = {}
         for boot, chunk in read:
             spans.setdefault(boot, []).append((chunk * CHUNK, (chunk + 1) * CHUNK - 1))
-        events = in_chunks(self.store.read_chunks(EVENTS, spans), self._frame(read))
-        found = in_chunks(clock_jumps(events.where(f.col(BATCH) <= self.last_batch)), self._frame(judged))
+        events = in_chunks(self.store.read_chunks(EVENTS, spans, self.last_batch), self._frame(read))
+        found = in_chunks(clock_jumps(events), self._frame(judged))
         known = self.store.read_batches(REJECTED, DERIVED_BATCH - 1, DERIVED_BATCH).select("*", chunk_of_number())
         others = known.join(f.broadcast(self._frame(judged)), ["boot", "chunk"], "left_anti")
         self.store.put_batch(REJECTED, conform(REJECTED, found.unionByName(others)), DERIVED_BATCH)
 
     def _frame(self, chunks: set[tuple[str, int]]) -> DataFrame:
-        return self.store.spark.createDataFrame(sorted(chunks), "boot string, chunk long")
+        return local_rows(self.store.spark, {"boot": pa.string(), "chunk": pa.int64()}, sorted(chunks))
 
 
 def _put(put: Put, table: Table, make: Callable[[DataFrame], DataFrame], events: DataFrame) -> None:

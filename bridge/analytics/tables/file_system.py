@@ -20,8 +20,12 @@ class FileSystem:
 
     def find(self, pattern: str) -> list[str]:
         """The paths that a pattern names, in order."""
+        return [*self.sizes(pattern)]
+
+    def sizes(self, pattern: str) -> dict[str, int]:
+        """The paths that a pattern names, in order, and how many bytes each file has."""
         found = self._files().globStatus(self._path(pattern)) or []
-        return sorted(str(status.getPath().toString()) for status in found)
+        return dict(sorted((str(status.getPath().toString()), int(status.getLen())) for status in found))
 
     def size_bytes(self, path: str) -> int:
         """How long a file is; raise what Java raises if there is none."""

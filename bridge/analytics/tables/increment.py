@@ -4,14 +4,16 @@ Each table is made of the new events and of what is carried for it; rows that th
 what there was. Groups for which that would not be all of the truth are named by `late`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
+from bridge.analytics.spark.local_rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import carried, carried_for, events_for, with_none
 from bridge.analytics.tables.daily import daily
@@ -64,6 +66,9 @@ class Increment:
         named = f.broadcast(self._groups(late))
         kept = self._carried().join(named, "group_id", "left_semi").localCheckpoint()
         events = positioned(with_none(fresh).unionByName(kept, allowMissingColumns=True), order)
+        if self.store.is_small(EVENTS, self.extent.after, self.last_batch):
+            # Twelve queries begin with them: each would plan how to read and to place them, which takes longer.
+            events = events.localCheckpoint()
         changed: list[str] = []
 
         def carry() -> None:
@@ -92,7 +97,7 @@ class Increment:
 
     def _groups(self, late: frozenset[str]) -> DataFrame:
         on_time = sorted((group,) for group in self.extent.groups - late)
-        return self.store.spark.createDataFrame(on_time, "group_id string")
+        return local_rows(self.store.spark, {"group_id": pa.string()}, on_time)
 
     def _make(self, table: Table, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:
         _, make = FROM_EVENTS[table.name]
@@ -120,24 +125,30 @@ class Increment:
         """The storms that a rebalance which changed may be in, and all later ones."""
         store = self.store
         files = [file for file in store.log(REBALANCES).files() if file.path in changed]
-        firsts = store.read_files(REBALANCES, files).groupBy("group_id").agg(f.min("began_us").alias("since_us"))
-        since = firsts.localCheckpoint()
-        least = _least(since)
-        near = store.read_since(STORMS, "ended_us", least - SPAN_US).join(f.broadcast(since), "group_id")
-        begun = near.where(f.col("ended_us") >= f.col("since_us") - SPAN_US).groupBy("group_id")
-        earlier = begun.agg(f.min("began_us").alias("began_us"))
-        first = f.least("since_us", f.coalesce("began_us", "since_us")).alias("since_us")
-        whole = since.join(f.broadcast(earlier), "group_id", "left").select("group_id", first).localCheckpoint()
-        least = _least(whole)
-        each = store.read_since(REBALANCES, "began_us", least - SPAN_US).join(f.broadcast(whole), "group_id")
-        found = storms(each.where(f.col("began_us") >= f.col("since_us") - SPAN_US).drop("since_us"))
+        firsts = store.read_files(REBALANCES, files).groupBy("group_id").agg(f.min("began_us")).collect()
+        since = {str(group): int(first) for group, first in firsts}
+        near = self._storms_of(since, SPAN_US)
+        for group, began in near.groupBy("group_id").agg(f.min("began_us")).collect():
+            since[group] = min(since[group], began)
         # A storm that was none so far begins with rebalances from before the one that makes it one.
-        is_of_it = f.col("ended_us") >= f.col("since_us")
-        made = found.join(f.broadcast(whole), "group_id").where(is_of_it).select(*STORMS.column_names)
-        old = store.read_since(STORMS, "ended_us", least).join(f.broadcast(whole), "group_id").where(is_of_it)
-        known = old.select(*STORMS.key, DATE).localCheckpoint()
-        self.days.update(str(day) for (day,) in known.select(DATE).distinct().collect())
-        self._note(store.merge(STORMS, made, known, self.since, is_all=True))
+        each = self._near(store.read_since(REBALANCES, "began_us", _least(since) - SPAN_US), since)
+        found = storms(each.where(f.col("began_us") >= f.col("since_us") - SPAN_US).drop("since_us"))
+        made = self._near(found, since).where(f.col("ended_us") >= f.col("since_us")).drop("since_us")
+        known = self._storms_of(since, 0).select(*STORMS.key, DATE).collect()
+        self.days.update(str(row[DATE]) for row in known)
+        key = {"group_id": pa.string(), "began_us": pa.int64(), DATE: pa.date32()}
+        old = local_rows(store.spark, key, known) if known else None
+        self._note(store.merge(STORMS, made.select(*STORMS.column_names), old, self.since, is_all=True))
+
+    def _storms_of(self, since: Mapping[str, int], spared_us: int) -> DataFrame:
+        """The storms of groups that ended at their moment or later, or not so long before it."""
+        rows = self._near(self.store.read_since(STORMS, "ended_us", _least(since) - spared_us), since)
+        return rows.where(f.col("ended_us") >= f.col("since_us") - spared_us)
+
+    def _near(self, rows: DataFrame, since: Mapping[str, int]) -> DataFrame:
+        """Rows of groups, each with the moment of its group (`since_us`)."""
+        moments = local_rows(self.store.spark, {"group_id": pa.string(), "since_us": pa.int64()}, [*since.items()])
+        return rows.join(f.broadcast(moments), "group_id")
 
     def _daily(self, late: frozenset[str]) -> None:
         groups = f.broadcast(self._groups(late))
@@ -147,7 +158,7 @@ class Increment:
             for table in of_daily
         }
         rows = daily({**read, EVENTS.name: self._fresh(late)}, read[DAILY.name])
-        self.store.merge(DAILY, rows, rows_known(read[DAILY.name]), self.since)
+        self.store.merge(DAILY, rows, read[DAILY.name].select(*DAILY.key), self.since)
 
     def _note(self, paths: list[str]) -> None:
         self.days.update(path.partition("/")[0].partition("=")[2] for path in paths)
@@ -158,11 +169,5 @@ def is_live(since: str) -> Column:
     return utc_day(f.col("wall_us")) >= (since or FIRST_DAY)
 
 
-def rows_known(rows: DataFrame) -> DataFrame:
-    """The keys of rows of `daily`."""
-    return rows.select(*DAILY.key).localCheckpoint()
-
-
-def _least(rows: DataFrame) -> int:
-    found = rows.agg(f.min("since_us")).collect()[0][0]
-    return 0 if found is None else int(found)
+def _least(since: Mapping[str, int]) -> int:
+    return min(since.values(), default=0)

@@ -27,7 +27,10 @@ def may_change(events: DataFrame) -> DataFrame:
     Open ones may, the last ones, and all of a chain that one of these is in (`disturbance.CHAIN_MAX` at most); and what
     is named and has no facts of its own yet.
     """
-    marks = f.broadcast(_marks(events))
+    # Kept, because what they are made of is much, and they are asked twice. As columns of its own, because Spark can't
+    # tell kept ones from those of the events they came from.
+    kept = _marks(events).localCheckpoint()
+    marks = f.broadcast(kept.toDF(*kept.columns))
     named = events.where(_names_one()).join(marks, [*KEY], "left").withColumn(_MARK, _mark())
     of_use = (f.col(_MARK) == REBALANCES.name) | ((f.col(_MARK) == BESIDE) & f.col("kind").isin(*KINDS))
     carried = named.where(of_use).withColumns({CARRIED_FOR: f.col(_MARK), CHAIN_HEAD: f.col(_IS_HEAD)}).drop(_IS_HEAD)

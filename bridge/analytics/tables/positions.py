@@ -5,11 +5,13 @@ Within a run an event's number is the order, and its monotonic clock the time.
 
 from collections.abc import Sequence
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
+from bridge.analytics.spark.local_rows import local_rows
 from bridge.analytics.tables.definitions import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"
@@ -35,9 +37,8 @@ def runs(events: DataFrame) -> DataFrame:
 
 def run_places(spark: SparkSession, order: Sequence[str]) -> DataFrame:
     """Each `boot` with its place (`run`), where the order of all is known."""
-    return spark.createDataFrame(
-        [*map(tuple, zip(order, range(1, len(order) + 1), strict=True))], f"boot string, {RUN} long"
-    )
+    places = [*zip(order, range(1, len(order) + 1), strict=True)]
+    return local_rows(spark, {"boot": pa.string(), RUN: pa.int64()}, places)
 
 
 def positioned(events: DataFrame, order: DataFrame) -> DataFrame:

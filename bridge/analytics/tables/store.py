@@ -11,15 +11,18 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import uuid4
 
+import pyarrow as pa
 from pyarrow.parquet import FileMetaData, read_metadata
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
 from bridge.analytics.spark.column_types import table_schema
+from bridge.analytics.spark.local_rows import local_rows
+from bridge.analytics.tables.arrow_types import ARROW_TYPES
 from bridge.analytics.tables.definitions import BATCH, DATE, Table, is_often_new
 from bridge.analytics.tables.file_system import FileSystem
-from bridge.analytics.tables.table_log import GROUP, DataFile, TableLog, Value, statistics
+from bridge.analytics.tables.table_log import GROUP, NOTHING_YET, DataFile, TableLog, Value, statistics
 
 NEXT, MADE = "_next", "made"
 """Folder for files that are of no table yet, and the area in it of tables that are being made."""
@@ -32,6 +35,10 @@ GROUPS_A_FILE = 500
 FIRST_DAY = "0001-01-01"
 FILES_SPARED, SMALL_ROWS = 64, 1_000
 """More files of a table without days, with so few rows on average, are made few."""
+ONE_PIECE_BYTES = 4 * 2**20
+"""Files of so many bytes together are read by one task: some 100,000 events."""
+WRITTEN_ANEW_BYTES = 2**20
+"""Files of so many bytes, some 20,000 rows, are written anew as a whole: to find what changes would cost more."""
 WALL = "wall_us"
 _DIGEST, _FILE, _BEGAN = "digest", "file", "began_us"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
@@ -41,6 +48,11 @@ NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 def plain(table: Table) -> dict[str, str]:
     """The setting by which Parquet makes no dictionary for columns whose values hardly come twice, which costs time."""
     return {f"parquet.enable.dictionary#{name}": "false" for name in table.column_names if is_often_new(name)}
+
+
+def no_rows(spark: SparkSession, table: Table) -> DataFrame:
+    """A table without rows."""
+    return local_rows(spark, {column.name: ARROW_TYPES[column.type] for column in table.columns}, [])
 
 
 def changed_days(before: DataFrame, after: DataFrame) -> list[date | None]:
@@ -58,6 +70,7 @@ class Staged:
 
     path: str
     day: str | None
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +108,44 @@ class Store:
 
     def read_batches(self, table: Table, after: int, through: int) -> DataFrame:
         """The rows that batches later than `after` have brought, and not later than `through`."""
-        files = [file for file in self.log(table).files() if file.may_hold_batches(after, through)]
-        return self.read_files(table, files).where(f.col(BATCH).between(after + 1, through))
+        return self._read_of_batches(table, self.log(table).files(), after, through)
 
-    def read_chunks(self, table: Table, spans: Mapping[str, Collection[tuple[int, int]]]) -> DataFrame:
-        """At least all rows of which boot and number lie within one of the spans (first, last number) of a boot."""
-        return self.read_files(
-            table,
-            [
-                file
-                for file in self.log(table).files()
-                if any(
-                    file.may_hold("boot", [boot]) and any(file.may_lie_in("number", *span) for span in spans[boot])
-                    for boot in spans
-                )
-            ],
-        )
+    def is_small(self, table: Table, after: int, through: int) -> bool:
+        """Whether what these batches have brought is read in one piece."""
+        files = (file for file in self.log(table).files() if file.may_hold_batches(after, through))
+        return sum(file.size_bytes for file in files) <= ONE_PIECE_BYTES
 
-    def read_groups(self, table: Table, groups: Collection[str]) -> DataFrame:
-        """At least all rows of these groups."""
-        return self.read_files(table, [file for file in self.log(table).files() if file.may_hold(GROUP, groups)])
+    def read_chunks(self, table: Table, spans: Mapping[str, Collection[tuple[int, int]]], through: int) -> DataFrame:
+        """At least all rows of which boot and number lie within one of the spans (first, last number) of a boot; of
+        batches not later than `through`.
+        """
+        files = [
+            file
+            for file in self.log(table).files()
+            if any(
+                file.may_hold("boot", [boot]) and any(file.may_lie_in("number", *span) for span in spans[boot])
+                for boot in spans
+            )
+        ]
+        return self._read_of_batches(table, files, NOTHING_YET, through)
+
+    def read_groups(self, table: Table, groups: Collection[str], through: int) -> DataFrame:
+        """At least all rows of these groups, of batches not later than `through`."""
+        files = [file for file in self.log(table).files() if file.may_hold(GROUP, groups)]
+        return self._read_of_batches(table, files, NOTHING_YET, through)
+
+    def _read_of_batches(self, table: Table, files: Iterable[DataFile], after: int, through: int) -> DataFrame:
+        """What is in files of a table of batches later than `after`, and not later than `through`.
+
+        A file of nothing else is read without a look at each row: that has numbers in it which are others at each
+        refresh, so that Spark would compile all anew that is made of these rows.
+        """
+        held = [file for file in files if file.may_hold_batches(after, through)]
+        whole = [file for file in held if file.lies_in(BATCH, after + 1, through)]
+        if len(whole) == len(held):
+            return self.read_files(table, whole)
+        mixed = self.read_files(table, (file for file in held if file not in whole))
+        return mixed.where(f.col(BATCH).between(after + 1, through)).unionByName(self.read_files(table, whole))
 
     def read_since(self, table: Table, column: str, least: int) -> DataFrame:
         """At least all rows of which a column of numbers has this value or a greater one."""
@@ -128,10 +159,12 @@ class Store:
     def read_files(self, table: Table, files: Iterable[DataFile]) -> DataFrame:
         """What is in files of a table."""
         schema = table_schema(table)
-        paths = [self.path(table.name, file.path) for file in files]
-        if not paths:
-            return self.spark.createDataFrame([], schema)
-        return self.spark.read.schema(schema).option("basePath", self.path(table.name)).parquet(*paths)
+        held = list(files)
+        if not held:
+            return no_rows(self.spark, table)
+        paths = [self.path(table.name, file.path) for file in held]
+        read = self.spark.read.schema(schema).option("basePath", self.path(table.name)).parquet(*paths)
+        return _in_one_piece(read, sum(file.size_bytes for file in held))
 
     def read_staged(self, schema: StructType, staged: Iterable[Staged]) -> DataFrame:
         """Columns of files that are of no table yet."""
@@ -144,7 +177,7 @@ class Store:
         """Write rows of a table beside it, in a folder of an area that whoever stages clears."""
         folder = self.path(NEXT, area, uuid4().hex)
         rows.write.options(**plain(table)).partitionBy(DATE).parquet(folder)
-        return [_staged(path) for path in self.files.find(f"{folder}/{DATE}=*/part-*")]
+        return [_staged(path, size_bytes) for path, size_bytes in self.files.sizes(f"{folder}/{DATE}=*/part-*").items()]
 
     def clear_folder(self, *names: str) -> None:
         """Remove a folder that is no table."""
@@ -225,11 +258,13 @@ class Store:
         files, live_us = self.log(table).files(), _begin_us(since)
         is_scattered = len(files) > FILES_SPARED and sum(file.rows or 0 for file in files) < len(files) * SMALL_ROWS
         held = [one for one in files if is_scattered or one.may_hold(GROUP, groups) or one.is_before(WALL, live_us)]
-        named = self.spark.createDataFrame([(name,) for name in sorted(groups)], f"{GROUP} string")
+        named = local_rows(self.spark, {GROUP: pa.string()}, [(name,) for name in sorted(groups)])
         live = self.read_files(table, held).where(f.col(WALL) >= live_us)
         others = live.join(f.broadcast(named), GROUP, "left_anti")
-        count = max(1 if is_scattered else len(held), 1 + len(groups) // GROUPS_A_FILE)
-        with self._staged(table, rows.unionByName(others).repartitionByRange(count, GROUP)) as staged:
+        is_small = is_scattered or sum(file.size_bytes for file in held) <= ONE_PIECE_BYTES
+        count = max(1 if is_small else len(held), 1 + len(groups) // GROUPS_A_FILE)
+        new = rows.unionByName(others)
+        with self._staged(table, new.coalesce(1) if count == 1 else new.repartitionByRange(count, GROUP)) as staged:
             self.commit(table, staged, held)
 
     def merge(
@@ -239,13 +274,22 @@ class Store:
         `date`), and add the others; give the paths of the files of what is new or otherwise.
 
         Rows that come out the same are left where they are; those of days before `since` are, too. Where `is_all`,
-        what is known and not among the rows goes. Only files are written anew that have a row which changes.
+        what is known and not among the rows goes. Only files are written anew that have a row which changes; where all
+        files of the days are small, all of them.
         """
         with self._staged(table, rows) as made:
             fresh = [one for one in made if _is_since(one.day, since)]
-            if known is None:
+            if known is None or not (fresh or is_all):
                 return self._added(table, fresh)
-            key = [*dict.fromkeys((*table.key, DATE))]
+            key, days = [*dict.fromkeys((*table.key, DATE))], {one.day for one in fresh}
+            if is_all:
+                gone = {str(day) for (day,) in known.select(DATE).distinct().collect()}
+                days.update(day for day in gone if _is_since(day, since))
+            held = [file for file in self.log(table).files() if file.day in days]
+            if not held:
+                return self._added(table, fresh)
+            if sum(file.size_bytes for file in held) <= WRITTEN_ANEW_BYTES:
+                return self._written_anew(table, fresh, held, known.select(*key) if is_all else None)
             live = self._read_partitioned(table, fresh).where(f.col(DATE) >= (since or FIRST_DAY))
             marked = live.withColumn(_DIGEST, f.xxhash64(*table.column_names))
             old = known if is_all else marked.join(f.broadcast(known), [*table.key], "left_semi")
@@ -255,6 +299,17 @@ class Store:
             same = f.broadcast(before.join(marked, [*key, _DIGEST], "left_semi").localCheckpoint())
             with self._staged(table, marked.join(same, [*key, _DIGEST], "left_anti").drop(_DIGEST)) as changed:
                 return self._exchanged(table, changed, before.join(same, [*key, _DIGEST], "left_anti"), key)
+
+    def _written_anew(
+        self, table: Table, fresh: Sequence[Staged], held: Sequence[DataFile], known: DataFrame | None
+    ) -> list[str]:
+        """Write new rows and all others of these files, without those of known keys, or else of the same ones."""
+        key, made = [*dict.fromkeys((*table.key, DATE))], self._read_partitioned(table, fresh)
+        gone = made.select(*key) if known is None else known
+        others = self.read_files(table, held).join(f.broadcast(gone), key, "left_anti")
+        live = made.where(f.col(DATE).isin(sorted({one.day for one in fresh if one.day is not None})))
+        with self._staged(table, live.unionByName(others)) as staged:
+            return self.commit(table, staged, held)
 
     def _added(self, table: Table, fresh: Sequence[Staged]) -> list[str]:
         return self.commit(table, fresh) if fresh else []
@@ -306,16 +361,16 @@ class Store:
     def _read_partitioned(self, table: Table, staged: Collection[Staged]) -> DataFrame:
         schema = table_schema(table)
         if not staged:
-            return self.spark.createDataFrame([], schema)
+            return no_rows(self.spark, table)
         folder = next(iter(staged)).path.rpartition(f"/{DATE}=")[0]
-        return self.spark.read.schema(schema).parquet(folder)
+        return _in_one_piece(self.spark.read.schema(schema).parquet(folder), sum(one.size_bytes or 0 for one in staged))
 
     def _moved(self, table: Table, one: Staged) -> DataFile:
         """The file in its place; its name is nobody else's."""
         folder = f"{DATE}={one.day or NO_DATE}"
         path = f"{folder}/part-{uuid4().hex}.parquet"
         told = read_metadata(_local(one.path)) if self.is_here else None
-        size_bytes = self.files.size_bytes(one.path)
+        size_bytes = self.files.size_bytes(one.path) if one.size_bytes is None else one.size_bytes
         self.files.make_folder(self.path(table.name, folder))
         self.files.move(one.path, self.path(table.name, path))
         if told is None:
@@ -334,9 +389,18 @@ def _is_since(day: str | None, since: str) -> bool:
     return day is None or day >= since
 
 
-def _staged(path: str) -> Staged:
+def _staged(path: str, size_bytes: int) -> Staged:
     day = path.rpartition(f"/{DATE}=")[2].partition("/")[0]
-    return Staged(path, None if day == NO_DATE else day)
+    return Staged(path, None if day == NO_DATE else day, size_bytes)
+
+
+def _in_one_piece(rows: DataFrame, size_bytes: int) -> DataFrame:
+    """Rows of small files in one partition: what is made of those is sorted and put together where they are.
+
+    Else Spark moves them for each order and each group in which they are needed, every time with files, tasks and a
+    job or two of their own, which cost more than the few rows.
+    """
+    return rows.coalesce(1) if size_bytes <= ONE_PIECE_BYTES else rows
 
 
 def _local(path: str) -> str:

@@ -76,6 +76,11 @@ class DataFile:
             return True
         return most >= first and least <= last
 
+    def lies_in(self, column: str, first: int, last: int) -> bool:
+        """Whether a column of numbers is known to have nothing but values between these two."""
+        least, most = self.least.get(column), self.most.get(column)
+        return isinstance(least, int) and isinstance(most, int) and first <= least and most <= last
+
     def is_before(self, column: str, value: int) -> bool:
         """Whether a row is known to have less than this in a column of numbers."""
         least = self.least.get(column)

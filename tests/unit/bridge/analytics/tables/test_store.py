@@ -191,27 +191,39 @@ def stormed(store: Store) -> list[tuple[str, int, int]]:
     return sorted((row[0], row[1], row[2]) for row in rows)
 
 
-def test_rows_take_the_place_of_those_of_their_key(store: Store) -> None:
-    """Files without such a row stay, so do rows that come out the same, and days that are no longer live."""
+@pytest.mark.parametrize("anew_bytes", [0, 2**20])
+def test_rows_take_the_place_of_those_of_their_key(
+    store: Store, monkeypatch: pytest.MonkeyPatch, anew_bytes: int
+) -> None:
+    """Rows of other keys stay, and days that are no longer live; of large files those that come out the same, and files
+    without one that changes.
+    """
+    monkeypatch.setattr(store_module, "WRITTEN_ANEW_BYTES", anew_bytes)
     for rows in ([("g", 1, 10, 20), ("h", 1, 10, 20)], [("g", 2, 10, 21)], [("g", 3, 10, 21)]):
         store.append(STORMS, storms(store, *rows))
     held = {file.path for file in store.log(STORMS).files()}
     made = storms(store, ("g", 1, 11, 20), ("g", 2, 10, 21), ("g", 4, 11, 21))
     paths = store.merge(STORMS, made, storms(store, ("g", 1, 0, 20), ("g", 2, 0, 21)).select(*STORMS.key))
     assert stormed(store) == [("g", 1, 11), ("g", 2, 10), ("g", 3, 10), ("g", 4, 11), ("h", 1, 10)]
-    assert len(held & {file.path for file in store.log(STORMS).files()}) == 2
+    assert len(held & {file.path for file in store.log(STORMS).files()}) == (0 if anew_bytes else 2)
     changed = store.read_files(STORMS, [file for file in store.log(STORMS).files() if file.path in paths])
-    assert sorted(row["began_us"] for row in changed.collect()) == [1, 4]
+    told = sorted((row["group_id"], row["began_us"]) for row in changed.collect())
+    assert (told == [("g", 1), ("g", 4)]) if not anew_bytes else {("g", 1), ("g", 4)} <= {*told}
     store.merge(STORMS, storms(store, ("g", 1, 12, 20), ("g", 2, 12, 21)), made.select(*STORMS.key), "2025-11-21")
     assert stormed(store) == [("g", 1, 11), ("g", 2, 12), ("g", 3, 10), ("g", 4, 11), ("h", 1, 10)]
 
 
-def test_known_rows_go_that_are_not_made_again(store: Store) -> None:
+@pytest.mark.parametrize("anew_bytes", [0, 2**20])
+def test_known_rows_go_that_are_not_made_again(store: Store, monkeypatch: pytest.MonkeyPatch, anew_bytes: int) -> None:
     """If all of them are asked for; what only comes in needs no look at what is there."""
+    monkeypatch.setattr(store_module, "WRITTEN_ANEW_BYTES", anew_bytes)
     store.merge(STORMS, storms(store, ("g", 1, 10, 20), ("g", 2, 10, 20), ("h", 2, 10, 20)), None)
     known = storms(store, ("g", 1, 0, 20), ("g", 2, 0, 20)).select(*STORMS.key, "date")
     store.merge(STORMS, storms(store, ("g", 1, 10, 20)), known, is_all=True)
     assert stormed(store) == [("g", 1, 10), ("h", 2, 10)]
+    known = storms(store, ("h", 2, 0, 20)).select(*STORMS.key, "date")
+    store.merge(STORMS, storms(store), known, is_all=True)
+    assert stormed(store) == [("g", 1, 10)]
 
 
 def test_groups_have_what_they_were_given_last(store: Store) -> None:
@@ -245,9 +257,41 @@ def carried_rows(store: Store, *rows: tuple[str, str, int]) -> DataFrame:
 
 
 def test_chunks_are_read_without_the_files_of_other_runs(store: Store) -> None:
-    """Every run counts from one."""
+    """Every run counts from one; nor is what a later batch has brought, be it in a file with others."""
     for boot, number in (("b1", 5), ("b2", 5), ("b1", 90)):
-        frame = store.spark.createDataFrame([(boot, number)], "boot string, number long")
-        store.append(EVENTS, conform(EVENTS, frame.selectExpr("*", "date '2025-11-21' as date")))
-    rows = store.read_chunks(EVENTS, {"b1": [(0, 9)]}).collect()
-    assert [(row["boot"], row["number"]) for row in rows] == [("b1", 5)]
+        frame = store.spark.createDataFrame(
+            [(boot, number, 0), (boot, number + 1, 1)], "boot string, number long, batch long"
+        )
+        store.append(EVENTS, conform(EVENTS, frame.selectExpr("*", "date '2025-11-21' as date").coalesce(1)))
+    told = {through: store.read_chunks(EVENTS, {"b1": [(0, 9)]}, through).collect() for through in (0, 1)}
+    assert [(row["boot"], row["number"]) for row in told[0]] == [("b1", 5)]
+    assert sorted((row["boot"], row["number"]) for row in told[1]) == [("b1", 5), ("b1", 6)]
+
+
+def test_batches_that_lie_alone_in_their_files_are_not_looked_at(store: Store) -> None:
+    """A plan without the numbers of the batches is compiled once for all refreshes."""
+    for batch, name in enumerate("abc"):
+        store.append(EVENTS, events(store, name, batch=batch))
+    store.append(EVENTS, events(store, "d", batch=2).union(events(store, "e", batch=3)).coalesce(1))
+    plans = {through: _plan(store.read_batches(EVENTS, 0, through)) for through in (1, 2)}
+    assert {through: "Filter (" in plan for through, plan in plans.items()} == {1: False, 2: True}
+    assert sorted(row["event_id"] for row in store.read_batches(EVENTS, 0, 2).collect()) == ["b", "c", "d"]
+
+
+def test_small_files_are_read_in_one_piece(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made of them is not moved between partitions; of large ones it is."""
+    for name in "abc":
+        store.append(EVENTS, events(store, name))
+
+    def plan() -> str:
+        return _plan(store.read(EVENTS).groupBy("kind").count())
+
+    assert "Exchange" not in plan()
+    assert store.is_small(EVENTS, -1, 0)
+    monkeypatch.setattr(store_module, "ONE_PIECE_BYTES", 100)
+    assert "Exchange" in plan()
+    assert not store.is_small(EVENTS, -1, 0)
+
+
+def _plan(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
