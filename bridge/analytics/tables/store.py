@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyarrow.parquet import FileMetaData, read_metadata
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
@@ -292,11 +292,15 @@ class Store:
                 return self._written_anew(table, fresh, held, known.select(*key) if is_all else None)
             live = self._read_partitioned(table, fresh).where(f.col(DATE) >= (since or FIRST_DAY))
             marked = live.withColumn(_DIGEST, f.xxhash64(*table.column_names))
-            old = known if is_all else marked.join(f.broadcast(known), [*table.key], "left_semi")
-            before = self._marked(table, old, key, since)
+            named = marked if is_all else marked.join(f.broadcast(known), [*table.key], "left_semi")
+            new = named.select(*key, *_beside(table, key), _DIGEST).localCheckpoint()
+            before = self._marked(table, known if is_all else new, key, since)
             if before is None:
                 return self._added(table, fresh)
-            same = f.broadcast(before.join(marked, [*key, _DIGEST], "left_semi").localCheckpoint())
+            same = before.join(f.broadcast(new), [*key, _DIGEST], "left_semi").localCheckpoint()
+            if same.isEmpty():
+                return self._exchanged(table, fresh, before, key)
+            same = f.broadcast(same)
             with self._staged(table, marked.join(same, [*key, _DIGEST], "left_anti").drop(_DIGEST)) as changed:
                 return self._exchanged(table, changed, before.join(same, [*key, _DIGEST], "left_anti"), key)
 
@@ -315,17 +319,17 @@ class Store:
         return self.commit(table, fresh) if fresh else []
 
     def _marked(self, table: Table, old: DataFrame, key: list[str], since: str) -> DataFrame | None:
-        """The key of each of these rows that the table has, its digest, and the file that it is in."""
-        timed = f.col(_BEGAN) if _BEGAN in table.column_names else f.lit(0).alias(_BEGAN)
-        known = old.select(*key, *(() if _BEGAN in key else (timed,))).localCheckpoint()
-        ends = known.groupBy(DATE).agg(f.min(_BEGAN), f.max(_BEGAN)).collect()
+        """The key of each of these rows that the table has, its digest, and the file that it is in; of rows that are
+        known by their key and by when they began.
+        """
+        ends = old.groupBy(DATE).agg(f.min(_BEGAN), f.max(_BEGAN)).collect()
         spans = {str(day): (first, last) for day, first, last in ends if _is_since(str(day), since)}
         files = [file for file in self.log(table).files() if file.day in spans]
         held = [file for file in files if file.may_lie_in(_BEGAN, *spans[str(file.day)])]
         if not held:
             return None
         read = self.read_files(table, held).withColumn(_FILE, f.col("_metadata.file_path"))
-        found = read.join(f.broadcast(known.select(*key)), key, "left_semi")
+        found = read.join(f.broadcast(old.select(*key)), key, "left_semi")
         return found.select(*key, f.xxhash64(*table.column_names).alias(_DIGEST), _FILE).localCheckpoint()
 
     def _exchanged(self, table: Table, changed: Sequence[Staged], gone: DataFrame, key: list[str]) -> list[str]:
@@ -377,6 +381,13 @@ class Store:
             return DataFile(path=path, size_bytes=size_bytes, day=one.day)
         least, most = _extremes(told, statistics(table))
         return DataFile(path=path, size_bytes=size_bytes, day=one.day, rows=int(told.num_rows), least=least, most=most)
+
+
+def _beside(table: Table, key: Collection[str]) -> list[Column]:
+    """When a row began, if its key does not tell: by that its file is found."""
+    if _BEGAN in key:
+        return []
+    return [f.col(_BEGAN) if _BEGAN in table.column_names else f.lit(0).alias(_BEGAN)]
 
 
 def _begin_us(day: str) -> int:
