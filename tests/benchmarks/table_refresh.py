@@ -31,6 +31,7 @@ def measure_table_refresh(directory: Path) -> list[Figure]:
     try:
         stream = Stream(open_store(spark, str(directory / "refresh" / "tables")))
         files = write_history(inbox, FEW, REFRESHES * 10**6)
+        count = 0
         cpu_s: list[float] = []
         jobs: list[int] = []
         classes: list[int] = []
