@@ -212,7 +212,7 @@ class ClientSession:
     @property
     def is_quiet(self) -> bool:
         """Whether no request is half read and none is unanswered."""
-        return not self.outbox and not self.requests.bytes_held and not self.requests.bytes_to_pass_on
+        return self.requests.is_at_boundary and not self.outbox
 
     def is_slow_to_read(self, head: Head, offered: Offered) -> bool:
         """Whether this is for `read`, which then takes so long that others have to be served meanwhile."""

@@ -120,6 +120,11 @@ class RequestCutter:
         """Bytes of the current request that are still to come and need no look."""
         return self._left
 
+    @property
+    def is_at_boundary(self) -> bool:
+        """Whether the next byte begins a request: nothing is kept of one, and nothing of one is still to come."""
+        return not self._held and not self._left
+
     def pass_on(self, count: int) -> None:
         """Say that `count` bytes of the current request went by outside (spliced)."""
         self._left -= count
