@@ -15,7 +15,7 @@ from bridge.log_lines import Line, LogFields
 from bridge.net.broker_side import BrokerSide, ClientSide, Cluster
 from bridge.net.client_questions import OWN_CORRELATION_ID, ClientQuestions, LoginProof
 from bridge.net.clock import now_ms
-from bridge.net.shared import Shared
+from bridge.net.shared import Asked, Shared
 from bridge.session.broker_answers import Expected
 from bridge.session.client_session import Divided, Submitted
 from bridge.session.grants import FREE, TOPICS_MAX, Grant, Holder
@@ -73,6 +73,11 @@ OWN_WORD_MS, OWN_WORD_AFTER = 300_000, 5
 time after which a right is asked for again: half of Kafka's `connections.max.idle.ms`. Heartbeats don't reach its
 broker, which would close it for that, or would say that the login is over.
 """
+OTHERS_WAIT_MS = 250
+"""So long a request waits for what is asked on another connection of whoever brokers take for the same: 1,500 newcomers
+of a group opened 950 connections to its broker for one answer. No longer, for that client may read no answers, or its
+broker give none.
+"""
 GROUPS_MAX = 1_000
 """Of so many groups something is kept for one connection; beyond that it is all asked for again."""
 
@@ -105,9 +110,7 @@ class ClientRights:
         self._kept: set[GroupId] | None = None
         """Groups of which something may be kept under this connection's number."""
         self._asking: dict[GroupId, _Inquiry] | None = None
-        """Of which groups the broker is being asked just now, and what tells that it has answered. Nobody waits for the
-        question of another connection: its client may read no answers, or its broker give none.
-        """
+        """Of which groups the broker is being asked just now on this connection."""
         self._login: ProvenLogin | None = None
         """Where the client logs in by itself, whom the broker takes it for."""
         self._word_due_ms = self._next_word_ms(now_ms())
@@ -194,12 +197,23 @@ class ClientRights:
         if self._cluster.is_open and not self._cluster.is_reachable:
             # To wait for a broker that is not there would hold up the heartbeats behind a join on its connection.
             return self._verdict(request, NOTHING_HEARD, names)
+        if await self._is_told_to_another(holder, names) and self._find(request) is not None:
+            return request
         findings = list[Finding]()
         asked = known | names if len(known) + len(names) <= TOPICS_MAX else names
         is_answered = await self._inquire(holder, asked, findings.append).is_answered()
         if not is_answered and self._find(request) is not None:
             return request
         return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
+
+    async def _is_told_to_another(self, holder: Holder, names: frozenset[TopicName]) -> bool:
+        """Whether a broker was being asked the same on another connection, and has answered in time."""
+        asked = self._shared.asked.get(holder)
+        if asked is None or not names <= asked.names:
+            return False
+        with trio.move_on_after(max(0, asked.at_ms + OTHERS_WAIT_MS - now_ms()) / 1000):
+            await asked.heard.wait()
+        return asked.heard.is_set()
 
     async def claim(self, head: Head, group_id: GroupId) -> tuple[GroupId, ...]:
         """Have who may READ a group decide, by being the first to join, where it goes; gives what is to be placed then.
@@ -218,7 +232,13 @@ class ClientRights:
         for group_id in self._kept or ():
             self._shared.grants.take(Holder(self._session.connection, group_id))
         # What is still to be answered was asked for whoever was in before.
+        for inquiry in (self._asking or {}).values():
+            self._let_others_ask(inquiry)
         self._kept = self._asking = None
+
+    def _let_others_ask(self, inquiry: "_Inquiry") -> None:
+        if self._shared.asked.get(inquiry.holder) is inquiry.asked:
+            del self._shared.asked[inquiry.holder]
 
     def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
         if found.reads is None:
@@ -290,6 +310,7 @@ class ClientRights:
         inquiry = _Inquiry(self, holder, names, take, now_ms() + self._session.limits.upstream_wait_max_ms)
         self._asking = self._asking or {}
         self._asking[holder.group_id] = inquiry
+        self._shared.asked[holder] = inquiry.asked
         version = min(self._questions.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
         if version < OPERATIONS_SINCE:
             self.ask_read(holder.group_id, inquiry.take_reads)
@@ -299,20 +320,21 @@ class ClientRights:
 
     def heard(self, inquiry: "_Inquiry", found: Finding, *, is_kept: bool) -> None:
         """An inquiry has come to its end; `is_kept`: what it found is known already."""
+        self._let_others_ask(inquiry)
         holder = inquiry.holder
         if self._asking is None or self._asking.get(holder.group_id) is not inquiry:
             return
         del self._asking[holder.group_id]
-        is_old = found.reads and now_ms() - inquiry.asked_ms >= self._session.limits.grant_ms
+        is_old = found.reads and now_ms() - inquiry.asked.at_ms >= self._session.limits.grant_ms
         # Who reads no answers holds up its broker's: nobody knows when that was said. And it was said of
         # somebody else where the bridge has logged in anew for this client meanwhile.
         if not is_kept and not is_old and self._principal() == holder.principal:
-            self._keep(holder, inquiry.names, found)
+            self._keep(holder, inquiry.asked.names, found)
 
     def is_known(self, inquiry: "_Inquiry") -> bool:
         """Whether another connection of the holder has heard since this inquiry began that all its topics are seen."""
         grant = self._shared.grants.find(inquiry.holder, now_ms())
-        return grant is not None and grant.given_ms >= inquiry.asked_ms and inquiry.names <= grant.topics
+        return grant is not None and grant.given_ms >= inquiry.asked.at_ms and inquiry.asked.names <= grant.topics
 
     def ask_read(self, group_id: GroupId, go_on: Callable[[bool | None], None]) -> None:
         """Ask by a Heartbeat of nobody whether the group may be read."""
@@ -355,24 +377,22 @@ class _Inquiry:
     for the answer: a frozen broker gives none, and its connection stays.
     """
 
-    __slots__ = ("_heard", "_rights", "_take", "asked_ms", "holder", "names", "until_ms")
+    __slots__ = ("_rights", "_take", "asked", "holder", "until_ms")
 
     def __init__(
         self, rights: ClientRights, holder: Holder, names: frozenset[TopicName], take: Take, until_ms: int
     ) -> None:
         self.holder = holder
-        self.names = names
-        self.asked_ms = now_ms()
+        self.asked = Asked(names, now_ms(), trio.Event())
         self.until_ms = until_ms
         self._rights = rights
         self._take = take
-        self._heard = trio.Event()
 
     async def is_answered(self) -> bool:
         """Wait for the answer as long as one may; it may still come later, and counts from then on."""
         with trio.move_on_after(max(0, self.until_ms - now_ms()) / 1000):
-            await self._heard.wait()
-        return self._heard.is_set()
+            await self.asked.heard.wait()
+        return self.asked.heard.is_set()
 
     def take_operations(self, reply: Reply | None) -> None:
         """What of the group is allowed."""
@@ -384,9 +404,9 @@ class _Inquiry:
 
     def take_reads(self, reads: bool | None) -> None:
         """Whether the group may be read; then its topics are asked for."""
-        if not reads or not self.names:
+        if not reads or not self.asked.names:
             self._end(Finding(reads))
-        elif not self._rights.ask_topics(self.names, self._take_topics):
+        elif not self._rights.ask_topics(self.asked.names, self._take_topics):
             self._end(Finding(self._rights.where_nobody_judges()))
 
     def _take_topics(self, version: int, answer: bytes | None) -> None:
@@ -401,7 +421,7 @@ class _Inquiry:
     def _end(self, found: Finding, *, is_kept: bool = False) -> None:
         self._rights.heard(self, found, is_kept=is_kept)
         self._take(found)
-        self._heard.set()
+        self.asked.heard.set()
 
 
 def _read_topics(version: int, answer: bytes | None) -> Finding:

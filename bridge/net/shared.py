@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_bytes
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 
@@ -16,11 +16,11 @@ from bridge.net.splicing import Pipes
 from bridge.session.client_session import ClientSession, Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
-from bridge.session.grants import Grants
+from bridge.session.grants import Grants, Holder
 from bridge.session.proven_login import IDENTITY_BYTES
 from bridge.supervision import Failures
 from translators.dialects.errors import Refusal
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, TopicName
 
 SMALL_BYTES = 4096
 """What a connection that collects nothing may read at once while too much is held: heartbeats fit, commits don't."""
@@ -129,6 +129,14 @@ async def no_place(group_id: GroupId) -> Refusal | None:
     return None
 
 
+class Asked(NamedTuple):
+    """Which topics a broker was asked about with a right, when, and what tells that it has answered."""
+
+    names: frozenset[TopicName]
+    at_ms: int
+    heard: trio.Event
+
+
 @dataclass(slots=True, kw_only=True)
 class Shared:
     """Shared by all connections; `buffer` is lent to whoever reads and empty again before the next wait."""
@@ -148,6 +156,8 @@ class Shared:
     """The same of those connections alone whose clients may be anybody."""
     grants: Grants = field(default_factory=Grants)
     """What clients may do with groups that brokers don't see."""
+    asked: dict[Holder, Asked] = field(default_factory=dict)
+    """What of that a broker is being asked just now."""
     identity_key: bytes = field(default_factory=partial(token_bytes, IDENTITY_BYTES))
     """Hides what clients log in with, where one has to be told from the other."""
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))

@@ -258,7 +258,7 @@ async def test_open_broker_whose_versions_are_too_old_to_count_grants_nothing() 
         nursery.cancel_scope.cancel()
 
 
-async def test_nobody_waits_for_the_question_of_another_connection() -> None:
+async def test_nobody_waits_long_for_the_question_of_another_connection() -> None:
     """Its broker may be frozen, or its client read no answers: everybody in the group would hang by that."""
     broker = JudgingBroker()
     async with front_of(broker) as front:

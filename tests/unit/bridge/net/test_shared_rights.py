@@ -20,9 +20,9 @@ from bridge.wire.frames import RequestHeader, read_request_header
 from bridge.wire.packing import INT16, INT32
 from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
 from bridge.wire.sasl import authenticate_answer, handshake_answer, read_token
-from tests.support.front import Front, running, settings_for
+from tests.support.front import Front, front_of, running, settings_for
 from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
-from tests.unit.bridge.net.test_client_rights import BALANCERS, OURS, beat, settle
+from tests.unit.bridge.net.test_client_rights import BALANCERS, OURS, READ, SEEN, JudgingBroker, beat, join, settle
 from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -293,3 +293,37 @@ async def test_broker_that_hangs_up_at_the_first_question_refuses_none_but_who_i
         assert await client.ids(len(again)) == [1] * len(again)
         assert await client.is_closed()
         assert [one for one in CloseReason if front.closed(one)] == [reason]
+
+
+async def test_newcomers_ask_once_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,500 newcomers of a group opened 950 connections to its broker to ask the same: a quarter of all CPU time."""
+    monkeypatch.setattr(client_rights, "OTHERS_WAIT_MS", 60_000)
+    broker = JudgingBroker(operations=READ, gate=trio.Event())
+    async with front_of(broker) as front:
+        for _ in range(5):
+            await (await front.dial()).send(join(1, SEEN))
+            await settle()
+        assert broker.gate is not None
+        broker.gate.set()
+        with trio.fail_after(60):
+            while len(front.groups.submitted) < 5:
+                await trio.lowlevel.checkpoint()
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.METADATA]
+
+
+async def test_newcomers_ask_for_themselves_when_whoever_asked_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would ever answer them."""
+    monkeypatch.setattr(client_rights, "OTHERS_WAIT_MS", 60_000)
+    broker = JudgingBroker(operations=READ, gate=trio.Event())
+    async with front_of(broker) as front:
+        first, second = await front.dial(), await front.dial()
+        await first.send(join(1, SEEN))
+        await settle()
+        await first.stream.aclose()
+        await settle()
+        assert broker.gate is not None
+        broker.gate.set()
+        await second.send(join(1, SEEN))
+        with trio.fail_after(60):
+            while not front.groups.submitted:
+                await trio.lowlevel.checkpoint()
