@@ -54,6 +54,8 @@ class LoginProof:
 
     async def wait_for(self) -> None:
         """Ask the broker unless there is proof; without any the connection ends."""
+        if self.is_given:
+            return
         with trio.move_on_after(self._wait_max_ms / 1000):
             while not self.is_given:
                 if not await self._broker.open():

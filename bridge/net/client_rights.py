@@ -73,10 +73,10 @@ OWN_WORD_MS, OWN_WORD_AFTER = 300_000, 5
 time after which a right is asked for again: half of Kafka's `connections.max.idle.ms`. Heartbeats don't reach its
 broker, which would close it for that, or would say that the login is over.
 """
-OTHERS_WAIT_MS = 250
+OTHERS_WAIT_MS = 2_000
 """So long a request waits for what is asked on another connection of whoever brokers take for the same: 1,500 newcomers
-of a group opened 950 connections to its broker for one answer. No longer, for that client may read no answers, or its
-broker give none.
+of a group opened 950 connections to its broker for one answer, which took a second as long as all of them came. No
+longer, for that client may read no answers, or its broker give none.
 """
 GROUPS_MAX = 1_000
 """Of so many groups something is kept for one connection; beyond that it is all asked for again."""
@@ -211,7 +211,9 @@ class ClientRights:
         asked = self._shared.asked.get(holder)
         if asked is None or not names <= asked.names:
             return False
-        with trio.move_on_after(max(0, asked.at_ms + OTHERS_WAIT_MS - now_ms()) / 1000):
+        # Half of all its time is left for its own question.
+        wait_ms = min(OTHERS_WAIT_MS, self._session.limits.upstream_wait_max_ms // 2)
+        with trio.move_on_after(max(0, asked.at_ms + wait_ms - now_ms()) / 1000):
             await asked.heard.wait()
         return asked.heard.is_set()
 
