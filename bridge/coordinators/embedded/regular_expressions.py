@@ -140,6 +140,10 @@ class Patterns:
         """How often topics have changed."""
         self._known: dict[str, int | None] = {}
         """After which change it was last learned what a pattern matches, None while it never was."""
+        self._running: dict[str, trio.Event] = {}
+        """What tells that the search for what one matches is over: the 1,000 members of a group join with the same one,
+        and what took 20 ms in front of 10,000 topics was known to none of them within 5 s as each had it looked for.
+        """
         self._changed = trio.Event()
         self._threads = trio.CapacityLimiter(1)
 
@@ -155,11 +159,24 @@ class Patterns:
             return
         self._known.setdefault(pattern, None)
         while not self.is_current(pattern):
-            changes = self._changes
+            running = self._running.get(pattern)
+            if running is None:
+                await self._find_out(pattern)
+            else:
+                await running.wait()
+
+    async def _find_out(self, pattern: str) -> None:
+        """Once for all who want to know it meanwhile; where whoever asked first gives up, the next begins anew."""
+        changes, over = self._changes, trio.Event()
+        self._running[pattern] = over
+        try:
             found = await self._resolve(pattern)
-            if changes == self._changes:
-                self._known[pattern] = changes
-                self._learned(ResolveRegularExpression(pattern, found.topics, found.error))
+        finally:
+            del self._running[pattern]
+            over.set()
+        if changes == self._changes:
+            self._known[pattern] = changes
+            self._learned(ResolveRegularExpression(pattern, found.topics, found.error))
 
     def remember(self, patterns: Iterable[str]) -> None:
         """The engine knows these, and no others, from before a restart or a turn that failed."""
@@ -199,8 +216,9 @@ class Patterns:
         found = set[TopicName]()
         for names in slices:
             work = partial(_matching, compiled, names)
-            # A slice each in turn: who waits with few steps does not wait for all that others want.
-            found |= await trio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+            # A slice each in turn: who waits with few steps does not wait for all that others want. It is short enough
+            # to be waited for where nobody wants it any more: RE2 aborts a process that ends while it is in a thread.
+            found |= await trio.to_thread.run_sync(work, limiter=self._threads)
         return Resolution(frozenset(found))
 
 

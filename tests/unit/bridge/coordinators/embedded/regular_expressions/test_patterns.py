@@ -1,5 +1,7 @@
 """Patterns that are kept up to date."""
 
+from collections.abc import Iterable
+
 import trio
 import trio.testing
 
@@ -24,6 +26,17 @@ def catalog_of(*topics: Topic) -> Catalog:
 def many(count: int) -> tuple[Topic, ...]:
     """So many topics."""
     return tuple(Topic(TopicId(b"%016d" % number), TopicName(f"orders-{number:08}"), 1) for number in range(count))
+
+
+class CountedNames(Catalog):
+    """A catalog that counts how often its names are gone through."""
+
+    looked_at = 0
+
+    def names(self) -> Iterable[TopicName]:
+        """Those of the topics that are known."""
+        self.looked_at += 1
+        return super().names()
 
 
 async def test_new_pattern_is_resolved_once_and_again_when_topics_change() -> None:
@@ -87,6 +100,27 @@ async def test_costly_pattern_holds_nobody_up() -> None:
             await trio.lowlevel.checkpoint()
     assert turns > 1
     assert len(told[0].topics) == 100
+
+
+async def test_what_many_want_to_know_is_looked_for_once() -> None:
+    """The 1,000 members of a group join with the same pattern; whoever gives up leaves it to the next."""
+    told, scopes = list[ResolveRegularExpression](), [trio.CancelScope() for _ in range(3)]
+    catalog = CountedNames()
+    catalog.update(many(100))
+    patterns = Patterns(catalog, lambda _: True, told.append)
+
+    async def join(scope: trio.CancelScope) -> None:
+        with scope:
+            await patterns.learn(COSTLY)
+
+    async with trio.open_nursery() as nursery:
+        for scope in scopes:
+            nursery.start_soon(join, scope)
+            await trio.lowlevel.checkpoint()
+        scopes[0].cancel()
+    assert len(told) == 1
+    assert catalog.looked_at == 2
+    assert [scope.cancelled_caught for scope in scopes] == [True, False, False]
 
 
 async def test_topics_that_change_while_a_pattern_is_resolved_are_matched_too() -> None:
