@@ -110,6 +110,9 @@ RELIED_ON: Mapping[str, str] = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
     # A line with a field of another type is no event, not one without that field.
     "spark.sql.json.enablePartialResults": "false",
+    # With each function of each query PySpark looks up who calls it, for the text of an error; that is half of what it
+    # says to Java, and a look for IPython each time.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Events carry int64; a wrong cast has to fail, not to wrap.
     "spark.sql.ansi.enabled": "true",
 }
