@@ -102,9 +102,12 @@ async def live_on(world: World, generation: int) -> None:
 
 @pytest.mark.parametrize("many_groups", [False, True], ids=["one group", "many groups"])
 async def test_who_fills_the_journal_is_refused_and_nobody_else(
-    tmp_path: Path, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, *, many_groups: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, many_groups: bool
 ) -> None:
-    """60 JoinGroups of 900 kB at 64 MiB, and after a restart again: the others hear nothing of it."""
+    """60 JoinGroups of 900 kB at 64 MiB, and after a restart again: the others hear nothing of it.
+
+    By the real clock: an imagined one runs on while a thread writes to the disk, and sessions were over.
+    """
 
     async def fill(world: World) -> int:
         refs = [
