@@ -16,7 +16,7 @@ from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import MOVED_MEMBERS_MAX, PLACED_GROUPS_MAX, Road, Router
-from bridge.ports import Broker, BrokerUnreachable
+from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import quote
 from translators.dialects.ids import NOWHERE, GroupId, MemberId, MemberRef
@@ -159,22 +159,31 @@ class Candidates:
         """The classic members of a consumer group at rest, whom a newcomer would disturb, as their clients know them;
         nobody where it is a classic group already, or is not at rest.
         """
+        why = _restless(group_id)
         with trio.move_on_after(REST_S):
             while True:
                 try:
                     described = await describe(self.broker, group_id)
-                except BrokerUnreachable as problem:
+                except GroupRefused as problem:
                     return (_unaskable(problem),)
-                if not isinstance(described, DescribedConsumerGroup):
-                    return {}
-                found = survey(described, self.roster)
-                if self._is_at_rest(group_id, found):
-                    members = with_last_words(group_id, found.members, self.around.mapped)
-                    unheard = left_out(group_id, members)
-                    known = as_clients_know(group_id, members, self.around.mapped)
-                    return found.obstacles or tuple(unheard.values()) or known
+                except BrokerUnreachable as problem:
+                    # Behind a way back nobody asks later: a coordinator that just loads or moves is waited for.
+                    why = _unaskable(problem)
+                else:
+                    why = _restless(group_id)
+                    if not isinstance(described, DescribedConsumerGroup):
+                        return {}
+                    found = survey(described, self.roster)
+                    if self._is_at_rest(group_id, found):
+                        return self._reseatable(group_id, found)
                 await trio.sleep(LOOK_S)
-        return (_restless(group_id),)
+        return (why,)
+
+    def _reseatable(self, group_id: GroupId, found: Survey) -> Members | tuple[Obstacle, ...]:
+        members = with_last_words(group_id, found.members, self.around.mapped)
+        unheard = left_out(group_id, members)
+        known = as_clients_know(group_id, members, self.around.mapped)
+        return found.obstacles or tuple(unheard.values()) or known
 
     def _is_at_rest(self, group_id: GroupId, found: Survey) -> bool:
         """Whether what members have is known, and no client is to join, or between its join and its sync; of whom is

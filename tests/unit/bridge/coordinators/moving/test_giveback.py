@@ -153,6 +153,42 @@ async def test_group_of_called_members_is_reseated_when_they_have_joined(autojum
         assert "1 had to be told to join again" in done.verdict
 
 
+async def test_group_whose_coordinator_loads_as_its_members_are_given_back_is_reseated_behind_that(
+    autojump_clock: MockClock,
+) -> None:
+    """Of such a moment nothing would be left but a group in which every newcomer disturbs everybody else."""
+    async with moving_world() as world:
+        await taken_over(world)
+        world.upstream.broker.described = DescribedConsumerGroup(
+            error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, group_id=GROUP
+        )
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(3)
+        assert (world.progress().stage, world.progress().obstacles) == (MoveStage.MOVING, ())
+        world.at_broker({"a": ZERO})
+        await trio.sleep(1)
+        assert world.progress().stage is MoveStage.DONE
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_group_of_which_its_broker_tells_nothing_is_not_waited_for_for_ever(
+    is_refused: bool, autojump_clock: MockClock
+) -> None:
+    """The verdict says that newcomers will disturb it, and why: at once where no second try mends it."""
+    async with moving_world() as world:
+        await taken_over(world)
+        error = ErrorCode.GROUP_AUTHORIZATION_FAILED if is_refused else ErrorCode.NOT_COORDINATOR
+        world.upstream.broker.described = DescribedConsumerGroup(error=error, group_id=GROUP)
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        await trio.sleep(1 if is_refused else REST_S + 1)
+        ended = world.progress()
+        assert (ended.stage, [one.code for one in ended.obstacles]) == (MoveStage.DONE, ["EB-MOVE-204"])
+
+
 async def test_group_is_reseated_with_the_canary_that_was_given_back_before(autojump_clock: MockClock) -> None:
     """Without it its broker would have others than those that are looked for, and keep a consumer group for good."""
     async with moving_world() as world:
