@@ -177,7 +177,7 @@ class AdoptedWorld:
         )
         return AdoptMove(around, GROUP, self.clients(), self.mapped.seats_of(GROUP))
 
-    def releasing(self) -> ReleaseMove[Held]:
+    def releasing(self, hold_ms: int = 3_000) -> ReleaseMove[Held]:
         """A move to the broker."""
         around: Releasing[Held] = Releasing(
             to_engine=self.to_engine,
@@ -191,7 +191,7 @@ class AdoptedWorld:
             coordinators=self.coordinators,
             clock=TrioClock(),
         )
-        return ReleaseMove(around, GROUP, hold_ms=3_000)
+        return ReleaseMove(around, GROUP, hold_ms)
 
     def write(self, group_id: GroupId) -> None:
         """Put down where the mapped members are."""

@@ -118,8 +118,8 @@ class ReleaseMove(Generic[HeldT]):
         self._waiting.forget(connection)
 
     def excuse(self, before_ms: int) -> None:
-        """See `moves.Made`."""
-        self._waiting.excuse(before_ms)
+        """See `moves.Made`; who joined since the order may have a shorter session than its bound was made for."""
+        self._waiting.excuse(max(before_ms, self._around.clock.now_ms() - self._hold_ms))
 
     def stop(self, reason: Refused) -> None:
         """See `moves.Made`: what the journal has of it already goes on to its end."""

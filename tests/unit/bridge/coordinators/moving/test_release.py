@@ -120,6 +120,23 @@ async def test_nothing_goes_on_while_the_round_is_played(autojump_clock: trio.te
         assert move.take_joins() == [join]
 
 
+async def test_who_joined_since_the_order_with_a_shorter_session_is_excused_by_that(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """As while an id is waited for to lapse: its heartbeats waited for a third of the session of who was there first."""
+    async with adopted_world() as world:
+        generation = await adopt(world)
+        longest_ms = 60_000
+        move = world.releasing(longest_ms)
+        await move.make()
+        (beat, *_) = world.beats(generation)
+        move.take(beat)
+        for waited_s, answer in ((1, None), (join_of(NO_MEMBER_ID).session_timeout_ms / 3_000, ErrorCode.NONE)):
+            await trio.sleep(waited_s)
+            move.excuse(TrioClock().now_ms() - longest_ms)
+            assert world.codes([beat]) == [answer]
+
+
 async def test_group_with_members_of_the_consumer_protocol_is_kept(autojump_clock: trio.testing.MockClock) -> None:
     """They have no seat in a classic group."""
     async with adopted_world() as world:
