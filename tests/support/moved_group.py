@@ -25,8 +25,8 @@ SESSION_MS = 45_000
 LIFE_S = 1.5
 LOOK_S = 0.1
 MOVE_TIMEOUT_S = 150.0
-"""Longer than a release that waits, once, for an id of a killed bridge to lapse: 15 s for the first seat, a session and a
-second, and both rounds again.
+"""Longer than a release that waits, once, for an id of a killed bridge to lapse: 15 s for the first seat, a session and
+a second, and both rounds again.
 """
 LOG_CHARS = 20_000
 ENDED = frozenset({"done", "stopped", "refused"})

@@ -123,7 +123,7 @@ async def test_nothing_goes_on_while_the_round_is_played(autojump_clock: trio.te
 async def test_who_joined_since_the_order_with_a_shorter_session_is_excused_by_that(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    """As while an id is waited for to lapse: its heartbeats waited for a third of the session of who was there first."""
+    """As while an id is waited for to lapse: its heartbeats waited for a third of the sessions of those before it."""
     async with adopted_world() as world:
         generation = await adopt(world)
         longest_ms = 60_000
