@@ -179,8 +179,11 @@ class Patterns:
             self._learned(ResolveRegularExpression(pattern, found.topics, found.error))
 
     def remember(self, patterns: Iterable[str]) -> None:
-        """The engine knows these, and no others, from before a restart or a turn that failed."""
-        self._known = dict.fromkeys(patterns, self._changes)
+        """The engine knows these, and no others, from before a restart or a turn that failed. It may know the topics of
+        now, too, but not yet that a pattern matches them, which no change of topics would ever tell it then.
+        """
+        self._known = dict.fromkeys(patterns)
+        self.topics_changed()
 
     def topics_changed(self) -> None:
         """What every pattern matches may be something else from now on."""

@@ -136,11 +136,19 @@ async def test_topics_that_change_while_a_pattern_is_resolved_are_matched_too() 
     assert [len(one.topics) for one in told] == [101]
 
 
-async def test_what_the_engine_knows_from_before_is_all_that_is_known() -> None:
-    """A turn that failed is undone, and what it was told with it."""
-    told = list[ResolveRegularExpression]()
-    patterns = Patterns(catalog_of(T), lambda _: True, told.append)
+async def test_what_the_engine_knows_from_before_is_all_that_is_known_and_is_learned_anew() -> None:
+    """A turn that failed is undone, and what it was told with it; a bridge may have been killed between a topic that
+    came and what matches it, and no further change would ever have told.
+    """
+    told, catalog = list[ResolveRegularExpression](), catalog_of(T)
+    patterns = Patterns(catalog, lambda _: True, told.append)
     await patterns.learn("a")
-    patterns.remember(["b"])
-    assert patterns.is_current("b")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patterns.run)
+        await trio.testing.wait_all_tasks_blocked()
+        told.clear()
+        patterns.remember(["t.*"])
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert [(one.pattern, one.topics) for one in told] == [("t.*", {TOPIC})]
     assert not patterns.is_current("a")
