@@ -43,6 +43,19 @@ def test_pattern_that_grows_beyond_its_letters_is_refused(pattern: str) -> None:
     assert resolve(pattern, NAMES) == Resolution(frozenset(), "pattern too large - compile failed")
 
 
+@pytest.mark.parametrize("pattern", [r"[^\pL\pN]" * 999, "[a-z0-9.-]{0,1000}" * 555, "(x{1000,})" * 999])
+def test_pattern_that_is_long_to_read_is_not_read(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RE2 looks at the whole of it before it says that it is too large: 0.4 s, in which nobody is served."""
+    monkeypatch.setattr(re2, "compile", pytest.fail)
+    assert resolve(pattern, NAMES) == Resolution(frozenset(), "pattern too large - compile failed")
+
+
+@pytest.mark.parametrize("pattern", [r"\p{Nd}*" * 10 + "|x", "[a-z]{0,249}" * 20 + "|x", "(?:x{1}){1}"])
+def test_pattern_with_classes_and_counts_is_read(pattern: str) -> None:
+    """Few of them are no burden."""
+    assert TopicName("x") in resolve(pattern, NAMES).topics
+
+
 def test_pattern_of_as_many_letters_as_may_be_is_read() -> None:
     """The bound on memory is none on names that are written out."""
     longest = "a-long.name" * ((PATTERN_CHARACTERS_MAX - len("|orders")) // 11)
