@@ -150,5 +150,5 @@ async def test_what_the_engine_knows_from_before_is_all_that_is_known_and_is_lea
         patterns.remember(["t.*"])
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    assert [(one.pattern, one.topics) for one in told] == [("t.*", {TOPIC})]
+    assert [(one.pattern, one.topics) for one in told] == [("t.*", frozenset({TOPIC}))]
     assert not patterns.is_current("a")
