@@ -168,11 +168,15 @@ class Patterns:
             return
         self._known.setdefault(pattern, None)
         while not self.is_current(pattern):
-            running = self._running.get(pattern)
-            if running is None:
-                await self._find_out(pattern)
-            else:
-                await running.wait()
+            await self._try(pattern)
+
+    async def _try(self, pattern: str) -> None:
+        """Look for what it matches, or wait for whoever does: it is not told if topics change meanwhile."""
+        running = self._running.get(pattern)
+        if running is None:
+            await self._find_out(pattern)
+        else:
+            await running.wait()
 
     async def _find_out(self, pattern: str) -> None:
         """Once for all who want to know it meanwhile; where whoever asked first gives up, the next begins anew."""
@@ -204,13 +208,16 @@ class Patterns:
         """Learn anew what is used of what is not current, one by one, until cancelled; the rest is forgotten."""
         while True:
             changed = self._changed
-            for pattern in sorted(known for known in self._known if not self.is_current(known)):
+            stale = sorted(known for known in self._known if not self.is_current(known))
+            for pattern in stale:
                 await trio.lowlevel.checkpoint()
                 if self._is_used(pattern) or self._awaits_turn():
-                    await self.learn(pattern)
+                    # Once: one for which topics change too often would keep all behind it from being learned.
+                    await self._try(pattern)
                 else:
                     self._known.pop(pattern, None)
-            await changed.wait()
+            if not stale:
+                await changed.wait()
 
     def _has_room(self) -> bool:
         if len(self._known) >= self._patterns_max:

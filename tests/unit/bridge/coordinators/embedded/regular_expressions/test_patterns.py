@@ -1,6 +1,6 @@
 """Patterns that are kept up to date."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import trio
 import trio.testing
@@ -100,6 +100,76 @@ async def test_costly_pattern_holds_nobody_up() -> None:
             await trio.lowlevel.checkpoint()
     assert turns > 1
     assert len(told[0].topics) == 100
+
+
+class Unsteady(Catalog):
+    """A catalog whose topics change while a costly pattern is looked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.update(many(100))
+        self.change: Callable[[], None] = lambda: None
+        self.asked = ""
+
+    def is_used(self, pattern: str) -> bool:
+        """Asked before each is looked for; all are."""
+        self.asked = pattern
+        return True
+
+    def names(self) -> Iterable[TopicName]:
+        """Those of the topics that are known."""
+        if self.asked == COSTLY:
+            self.change()
+        return super().names()
+
+
+class Told(list[ResolveRegularExpression]):
+    """What was told; `first` is set with the first of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = trio.Event()
+
+    def hear(self, found: ResolveRegularExpression) -> None:
+        """One is told."""
+        self.append(found)
+        self.first.set()
+
+
+async def test_pattern_that_takes_longer_than_topics_stay_as_they_are_keeps_no_other_from_being_learned_anew() -> None:
+    """Learned until it was current, it came first for ever: all behind it matched what there was before."""
+    catalog, told = Unsteady(), Told()
+    patterns = Patterns(catalog, catalog.is_used, told.hear)
+    catalog.change = patterns.topics_changed
+    patterns.remember([COSTLY, "orders-.*"])
+    with trio.move_on_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(patterns.run)
+            await told.first.wait()
+            nursery.cancel_scope.cancel()
+    assert {one.pattern for one in told} == {"orders-.*"}
+
+
+async def test_pattern_whose_first_asker_gives_up_is_learned_anew_all_the_same() -> None:
+    """Whoever keeps patterns up to date waited for that one's look, and not again."""
+    told = Told()
+    patterns = Patterns(catalog_of(*many(100)), lambda _: True, told.hear)
+    patterns.remember([COSTLY])
+    with trio.move_on_after(20):
+        async with trio.open_nursery() as nursery:
+            first = await nursery.start(_learn_until_cancelled, patterns)
+            nursery.start_soon(patterns.run)
+            await trio.lowlevel.checkpoint()
+            first.cancel()
+            await told.first.wait()
+            nursery.cancel_scope.cancel()
+    assert [one.pattern for one in told] == [COSTLY]
+
+
+async def _learn_until_cancelled(patterns: Patterns, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+    with trio.CancelScope() as scope:
+        task_status.started(scope)
+        await patterns.learn(COSTLY)
 
 
 async def test_what_many_want_to_know_is_looked_for_once() -> None:
