@@ -156,7 +156,10 @@ class ClientRights:
         if grant is None or not topics_of(request) <= grant.topics:
             return None
         if now >= grant.due_ms and request.group_id not in (self._asking or ()):
-            self._inquire(holder, grant.topics, lambda _: None)
+            # Others of the same identity go on by the same grant, and one of them may have begun to ask.
+            asked = self._shared.asked.get(holder)
+            if asked is None or now >= asked.at_ms + OTHERS_WAIT_MS:
+                self._inquire(holder, grant.topics, lambda _: None)
         return grant
 
     async def judge(self, decision: Submitted | Divided) -> Submitted | Divided | ErrorCode:

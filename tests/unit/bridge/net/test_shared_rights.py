@@ -12,6 +12,7 @@ from bridge.net import client_rights
 from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import OWN_WORD_MS
 from bridge.net.clock import now_ms
+from bridge.session import grants
 from bridge.session.close_reasons import CloseReason
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
@@ -22,7 +23,16 @@ from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_p
 from bridge.wire.sasl import authenticate_answer, handshake_answer, read_token
 from tests.support.front import Front, front_of, running, settings_for
 from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
-from tests.unit.bridge.net.test_client_rights import BALANCERS, OURS, READ, SEEN, JudgingBroker, beat, join, settle
+from tests.unit.bridge.net.test_client_rights import (
+    BALANCERS,
+    OURS,
+    READ,
+    SEEN,
+    JudgingBroker,
+    beat,
+    join,
+    settle,
+)
 from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -327,3 +337,25 @@ async def test_newcomers_ask_for_themselves_when_whoever_asked_is_gone(monkeypat
         with trio.fail_after(60):
             while not front.groups.submitted:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_grant_that_is_due_is_asked_for_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All members of a group beat while the broker is asked for one of them, and each asked, too."""
+    ahead_ms = 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    broker = JudgingBroker(operations=READ)
+    async with front_of(broker) as front:
+        clients = [await front.dial() for _ in range(4)]
+        for client in clients:
+            await client.send(beat(1))
+            await settle()
+        ahead_ms, broker.gate = grants.KEEP_MS, trio.Event()
+        for client in clients:
+            await client.send(beat(2))
+            await settle()
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS] * 2
+        # Whoever asked may read no answers: soon another one asks.
+        ahead_ms += client_rights.OTHERS_WAIT_MS
+        await clients[-1].send(beat(3))
+        await settle()
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS] * 3
