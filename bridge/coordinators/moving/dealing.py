@@ -24,8 +24,11 @@ def deals_anew(members: Collection[ClassicMember], seat_id: Callable[[MemberId],
 
     Range has no memory and goes by the order of ids: seats that were taken in clients' places stand in another order
     than their clients, and the bridge deals its own groups without regard to ids. Uniform keeps what is in balance.
-    True as well where it can't be told: a subscription that can't be read may be to anything.
+    True as well where it can't be told: a subscription that can't be read may be to anything, and a topic in use that
+    the catalog does not have was not looked at, or is gone.
     """
+    if not catalog.knows({partition.topic for one in members for partition in one.using}):
+        return True
     try:
         wanted = {seat_id(one.member_id): _topics(one, catalog) for one in members}
     except MalformedBlob:

@@ -240,6 +240,8 @@ class Journey:
     def _take_over(self, members: Members, *, is_resumed: bool = False) -> None:
         heard = self._parts.candidates.roster.members_of(self._order.group_id)
         move = TakeOverMove(self._around, self.progress, self._order.group_id, members, is_resumed=is_resumed)
+        # Those that a broker tells of are found with a look at topics; a restart and a release go without one.
+        move.lacks_topics = is_resumed or self._way.origin is Road.EMBEDDED
         move.is_over = self._end_take_over
         self._begin(move, members)
         move.begin({one: heard[one].via for one, member in members.items() if one in heard and member.generation >= 0})

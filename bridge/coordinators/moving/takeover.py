@@ -91,7 +91,7 @@ class TakeOverMove:
         self.is_over: Callable[[], None] = lambda: None
         """Called once everybody has come to an end."""
         self.lacks_topics = False
-        """Whether somebody could not be asked for, as topics that it uses were not known."""
+        """Whether topics are to be looked at first: nobody has for this order, or somebody uses what is not known."""
         self.beside: set[MemberId] = set()
         """Classic members that joined their broker too late to be of this move: they are its own also behind the end,
         where nobody else knows them.
@@ -367,8 +367,10 @@ class TakeOverMove:
         return deals_anew(members, self._seat_id, self._upstream.catalog)
 
     def _ask_scout(self, by: MemberId, epoch: int) -> None:
-        if epoch == JOIN_EPOCH and self._may_be_dealt_anew():
-            self._happen(ScoutAnswered(_DEALT_ANEW))
+        if epoch == JOIN_EPOCH and (self.lacks_topics or self._may_be_dealt_anew()):
+            # Behind a restart no topic is known, and of none nothing is dealt anew: a pilot without partitions, which
+            # needs no topic's id, had the scout sent, and others were called as it left.
+            self._happen(ScoutAnswered(_NOT_YET if self.lacks_topics else _DEALT_ANEW))
             return
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
@@ -412,7 +414,11 @@ class TakeOverMove:
         if not isinstance(reply, ConsumerGroupHeartbeatReply):
             return None
         answer = to_answer(reply, self._upstream.catalog)
-        return None if answer is UNKNOWN_TOPIC else answer
+        if answer is UNKNOWN_TOPIC:
+            # It is asked again, and would be answered the same until the topic is known.
+            self.lacks_topics = True
+            return None
+        return answer
 
     def _take_over(self, member_id: MemberId, epoch: int) -> None:
         member = self._members[member_id]

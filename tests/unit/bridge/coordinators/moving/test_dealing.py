@@ -102,6 +102,13 @@ def test_partition_that_nobody_has_yet_is_dealt() -> None:
     assert deals(member("a", order(0)))
 
 
+def test_topic_that_nobody_has_looked_at_is_dealt_nobody_knows_how() -> None:
+    """Behind a restart no topic is known: of none nobody has anything, and nobody would be given anything."""
+    pair = member("a", order(0)), member("b", order(1))
+    assert not deals_anew(pair, lambda one: one, CATALOG)
+    assert deals_anew(pair, lambda one: one, Catalog())
+
+
 def test_who_can_not_be_read_may_want_anything() -> None:
     """So it is not proved that everybody keeps what it has."""
     assert deals(member("a", order(0)), member("b", order(1), metadata=b"?"))
