@@ -432,7 +432,7 @@ class Journey:
             self.progress.warn((reason,))
             if self._way.leg is Leg.RESEAT:
                 fields = LogFields(group_id=self._order.group_id, road=Road.PASS.value)
-                words = "%s: group %r was not reseated at its broker: %s; %s, and order the move again"
+                words = "%s: group %r was not reseated at its broker: %s; %s"
                 LOG.warning(words, reason.code, self._order.group_id, reason.sentence, reason.remedy, extra=fields)
         match next_to_come:
             case End.ARRIVED:

@@ -221,12 +221,16 @@ class ReseatMove(RestingGroup[HeldT]):
             return Obstacle(
                 "EB-MOVE-241",
                 f"{quote(self._group_id)} is no consumer group of these classic members alone, or not at rest",
-                "let all its clients use the bridge, and move to pass whoever is on upstream",
+                "let all its clients use the bridge, move to pass whoever is on upstream, and order the move again",
             )
         # As they are now: while all were waited for, some joined anew, and that is what their clients know.
         now = [replace(one, generation=self._client_generation(name)) for name, one in self._members.items()]
         if not await self._around.begin(now):
-            return Obstacle("EB-MOVE-206", "that it is about to begin can't be written down", "see to the journal")
+            return Obstacle(
+                "EB-MOVE-206",
+                "that it is about to begin can't be written down",
+                "see to the journal, and order the move again",
+            )
         return None
 
     async def _describe(self) -> DescribedGroup | DescribedConsumerGroup | Obstacle:
@@ -236,7 +240,7 @@ class ReseatMove(RestingGroup[HeldT]):
             return Obstacle(
                 "EB-MOVE-225",
                 f"the broker can't describe {quote(self._group_id)}: {problem}",
-                "give the bridge's own login DESCRIBE on the group",
+                "give the bridge's own login DESCRIBE on the group, and order the move again",
             )
 
     # ------------------------------------------------------------------ the scout
@@ -311,12 +315,19 @@ class ReseatMove(RestingGroup[HeldT]):
                 rounds += 1
             else:
                 break
-        why = "all members are gone" if failed is None or not left else f"{failed.failure} {failed.code.name}"
         return Obstacle(
             "EB-MOVE-244",
-            f"the round of {quote(self._group_id)} at its broker failed: {why}; its members join by themselves",
-            "nothing: the group is a classic one",
+            f"the round of {quote(self._group_id)} at its broker {self._failure(left, failed)}; its members are told to"
+            " join by themselves",
+            "do nothing: the group is a classic one all the same",
         )
+
+    def _failure(self, left: Mapping[MemberId, ClassicMember], failed: Failed | None) -> str:
+        if failed is None or not left:
+            return "was never played, since all its members are gone"
+        if failed.failure is RoundFailure.OUT_OF_TIME:
+            return f"was not over within {self._hold_ms / 1000:.1f} s, for which members can be held"
+        return f"failed: {failed.failure} ({failed.code.name})"
 
     async def _play_once(self, players: tuple[RoundPlayer, ...]) -> Played | Failed:
         around = self._around
@@ -379,7 +390,8 @@ def _scout_refused(group_id: GroupId, code: ErrorCode) -> Obstacle:
     return Obstacle(
         "EB-MOVE-242",
         f"the broker does not let a scout of the bridge into {quote(group_id)} or out of it: {code.name}",
-        "give the bridge's own login READ on the group, or leave it a consumer group of classic members",
+        "give the bridge's own login READ on the group, and order the move again, or leave it a consumer group of"
+        " classic members",
     )
 
 
@@ -388,7 +400,8 @@ def _not_made_classic(group_id: GroupId) -> Obstacle:
         "EB-MOVE-243",
         f"the brokers don't make a classic group of {quote(group_id)} again, or don't say that they do: a newcomer"
         " disturbs all its members",
-        "set group.consumer.migration.policy=bidirectional on every broker, and let the bridge's own login read it",
+        "set group.consumer.migration.policy=bidirectional on every broker, let the bridge's own login read it, and"
+        " order the move again",
     )
 
 
