@@ -126,7 +126,7 @@ class Increment:
         store = self.store
         files = [file for file in store.log(REBALANCES).files() if file.path in changed]
         firsts = store.read_files(REBALANCES, files).groupBy("group_id").agg(f.min("began_us")).collect()
-        since = {str(group): int(first) for group, first in firsts}
+        since = {str(group): int(first) for group, first in firsts if first is not None}
         near = self._storms_of(since, SPAN_US)
         for group, began in near.groupBy("group_id").agg(f.min("began_us")).collect():
             since[group] = min(since[group], began)

@@ -141,11 +141,11 @@ class Store:
         refresh, so that Spark would compile all anew that is made of these rows.
         """
         held = [file for file in files if file.may_hold_batches(after, through)]
-        whole = [file for file in held if file.lies_in(BATCH, after + 1, through)]
-        if len(whole) == len(held):
-            return self.read_files(table, whole)
-        mixed = self.read_files(table, (file for file in held if file not in whole))
-        return mixed.where(f.col(BATCH).between(after + 1, through)).unionByName(self.read_files(table, whole))
+        whole = self.read_files(table, (file for file in held if file.lies_in(BATCH, after + 1, through)))
+        others = [file for file in held if not file.lies_in(BATCH, after + 1, through)]
+        if not others:
+            return whole
+        return self.read_files(table, others).where(f.col(BATCH).between(after + 1, through)).unionByName(whole)
 
     def read_since(self, table: Table, column: str, least: int) -> DataFrame:
         """At least all rows of which a column of numbers has this value or a greater one."""
