@@ -42,8 +42,8 @@ LOOK_S = 0.1
 RECORDS = 20
 SHORT_MS = 4_000
 SHORT = "SCRAM-SHA-512"
-"""Logins by it last so long (KIP-368). librdkafka renews one when a tenth of that is left: with 2 s, a machine that stood
-still for a fifth of a second had the broker close the connection.
+"""Logins by it last so long (KIP-368). librdkafka renews one when a tenth of that is left: with 2 s, a machine that
+stood still for a fifth of a second had the broker close the connection.
 """
 Options = dict[str, object]
 
