@@ -145,23 +145,22 @@ class Drop:
 
 
 Effect = Join | Sync | Map | Keep | Drop
-_AGAIN = frozenset(
+_LATER = frozenset(
     {
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.REBALANCE_IN_PROGRESS,
-        ErrorCode.ILLEGAL_GENERATION,
     }
 )
+_AGAIN = _LATER | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 """What the next try may change: the same JoinGroup again is answered the same as long as nothing changed."""
 UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
 _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """The broker has it no more, or another in its static seat."""
 
 TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
-    (Stage.WAITING, CameToRest): frozenset({Stage.JOINING}),
+    (Stage.WAITING, CameToRest): frozenset({Stage.JOINING, Stage.SYNCING}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
     (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
@@ -221,6 +220,11 @@ def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPa
     member = state.members.get(member_id)
     if member is None or member.stage is not Stage.WAITING:
         return state, ()
+    if member.generation >= 0:
+        # Its JoinGroup was taken, and its group may be a classic one since, where another would say in a rebalance that
+        # its client has let everything go: the others were dealt what it still had in use.
+        asked = replace(member, using=using, stage=Stage.SYNCING)
+        return replace(state, members={**state.members, member_id: asked}), (Sync(member_id, member.generation),)
     joining = replace(member, using=using, stage=Stage.JOINING, was_asked=True)
     return replace(state, members={**state.members, member_id: joining}), (Join(member_id),)
 
@@ -233,8 +237,6 @@ def _joined(state: GiveBack, member_id: MemberId, reply: JoinGroupReply | None) 
         return _try_again(state, member_id)
     if reply.error in _NO_MORE:
         return _put(state, member_id, Stage.GONE, _refused(reply.error, "JoinGroup")), (Drop(member_id),)
-    if reply.error is not ErrorCode.NONE and member.generation >= 0:
-        return _call(state, member_id, _refused(reply.error, "JoinGroup"))
     if reply.error is not ErrorCode.NONE:
         # Where an answer was lost before, it was this one: the JoinGroup is the same.
         return _put(state, member_id, Stage.STAYS, _refused(reply.error, "JoinGroup")), (Keep(member_id),)
@@ -247,11 +249,12 @@ def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) 
     member = state.members.get(member_id)
     if member is None or member.stage is not Stage.SYNCING:
         return state, ()
-    if reply is None or reply.error in _AGAIN:
+    if reply is None or reply.error in _LATER:
         return _try_again(state, member_id)
     if reply.error in _NO_MORE:
         return _put(state, member_id, Stage.GONE, _refused(reply.error, "SyncGroup")), (Drop(member_id),)
     if reply.error is not ErrorCode.NONE:
+        # Of a rebalance (27), or one that is past (22), its client has to hear, as it does from any coordinator.
         return _call(state, member_id, _refused(reply.error, "SyncGroup"))
     try:
         assigned = decode_assignment(reply.assignment).partitions
@@ -271,7 +274,7 @@ def _call(state: GiveBack, member_id: MemberId, reason: Refused) -> Taken:
 
 
 def _try_again(state: GiveBack, member_id: MemberId) -> Taken:
-    """When its client is heard next: whether the broker has taken its word, the same JoinGroup tells."""
+    """When its client is heard next: whether the broker has taken its word, the same request tells."""
     return _put(state, member_id, Stage.WAITING), ()
 
 

@@ -42,8 +42,8 @@ LATER = [
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.REBALANCE_IN_PROGRESS,
 ]
+REBALANCED = [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION]
 GONE = [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID]
 
 
@@ -101,8 +101,9 @@ def test_member_that_is_given_otherwise_is_called(assignment: bytes) -> None:
 def test_what_says_nothing_of_the_member_is_asked_again(code: ErrorCode) -> None:
     """By the very same way, when its client is heard next; the operator's stop waits for that."""
     check(JOINING, joined(code), became(JOINING, Stage.WAITING))
+    check(became(JOINING, Stage.WAITING), CameToRest(ONE, USING), JOINING, Join(ONE))
     check(SYNCING, synced(code), became(SYNCING, Stage.WAITING))
-    check(became(SYNCING, Stage.WAITING), CameToRest(ONE, USING), replace(JOINING, generation=8), Join(ONE))
+    check(became(SYNCING, Stage.WAITING), CameToRest(ONE, USING), SYNCING, Sync(ONE, 8))
 
 
 def test_lost_answer_is_asked_for_again() -> None:
@@ -111,9 +112,16 @@ def test_lost_answer_is_asked_for_again() -> None:
     check(SYNCING, Synced(ONE, None), became(SYNCING, Stage.WAITING))
 
 
-def test_sync_of_an_older_generation_joins_again() -> None:
-    """Somebody came between."""
-    check(SYNCING, synced(ErrorCode.ILLEGAL_GENERATION), became(SYNCING, Stage.WAITING))
+@pytest.mark.parametrize("code", REBALANCED)
+def test_member_whose_sync_comes_into_a_rebalance_is_called(code: ErrorCode) -> None:
+    """Of its group, a classic one by then, nobody may join in its client's place, which has let nothing go."""
+    check(SYNCING, synced(code), became(SYNCING, Stage.CALLED, code, "SyncGroup"), Map(ONE, 8, True))
+
+
+@pytest.mark.parametrize("code", REBALANCED)
+def test_join_that_comes_between_others_is_asked_again(code: ErrorCode) -> None:
+    """It was not taken."""
+    check(JOINING, joined(code), became(JOINING, Stage.WAITING))
 
 
 @pytest.mark.parametrize("code", GONE)
@@ -131,9 +139,6 @@ def test_member_that_the_broker_wont_have_stays() -> None:
 
 def test_member_that_has_joined_is_a_classic_one_whatever_is_said_later() -> None:
     """Its client joins again under the same seat."""
-    code = ErrorCode.INVALID_SESSION_TIMEOUT
-    again = replace(JOINING, generation=8)
-    check(again, joined(code), became(again, Stage.CALLED, code), Map(ONE, 8, True))
     code = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     check(SYNCING, synced(code), became(SYNCING, Stage.CALLED, code, "SyncGroup"), Map(ONE, 8, True))
 
