@@ -4,6 +4,7 @@ from random import Random
 
 import trio
 
+from bridge.engine.model import Phase as GroupPhase
 from bridge.engine.settings import EngineSettings
 from bridge.migration.orders import MoveOrder, MoveProgress
 from bridge.migration.route import Road, Rule
@@ -244,9 +245,15 @@ class MovesWorld:
             raise InvariantBroken("no request is held beyond its bound", f"{ref} for {held_ms} ms")
 
     def _hear(self, client: int, request: GroupRequest) -> None:
-        """A commit keeps a session alive on some roads only."""
-        if not isinstance(request, OffsetCommit):
+        """A commit keeps a session alive on some roads only, and SyncGroup of who comes late to it on none (K1.62)."""
+        is_late = isinstance(request, SyncGroup) and self._is_stable()
+        if not is_late and not isinstance(request, OffsetCommit):
             self.oracle.hear(client)
+
+    def _is_stable(self) -> bool:
+        """Whether it is a classic group, wherever it lives, that has what its leader dealt."""
+        engine = None if self.life is None else self.life.embedded.owner.shard.classic_groups.get(GROUP)
+        return any(one is not None and one.phase is GroupPhase.STABLE for one in (engine, self.broker.group.classic))
 
     def _revive(self, client: int, reply: GroupReply) -> None:
         if isinstance(reply, JoinGroupReply | ConsumerGroupHeartbeatReply) and reply.error is ErrorCode.NONE:
