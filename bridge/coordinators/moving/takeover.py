@@ -29,6 +29,7 @@ from bridge.migration.moves.takeover import (
     Heard,
     Keep,
     MemberLeft,
+    Path,
     Scout,
     ScoutAnswered,
     Stage,
@@ -48,7 +49,7 @@ from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOve
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import TxnOffsetCommit
+from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.moves")
 _STAGES = {
@@ -143,7 +144,8 @@ class TakeOverMove:
             self._let_go_home(held, member_id)
         else:
             generation = None if isinstance(held.request, TxnOffsetCommit) else generation_of(held.request)
-            if generation is not None and self.state.members[member_id].stage is Stage.WAITING:
+            is_waiting = self.state.members[member_id].stage is Stage.WAITING
+            if generation is not None and is_waiting and not self._comes_beside(member_id, held):
                 # Asked before this request goes on: by the same connection the broker hears the one after the other.
                 # A transaction's offsets come by its producer's connection.
                 self._hear(member_id, held.via, generation, has_joined=isinstance(held.request, SyncGroup))
@@ -232,8 +234,22 @@ class TakeOverMove:
         member = self.state.members[member_id]
         return member.stage is Stage.ASKED or (member.stage is Stage.WAITING and member.may_be_switched)
 
+    def _comes_beside(self, member_id: MemberId, held: Held) -> bool:
+        """Whether this is a commit by a connection of its own, while its member is about to be asked by another: it
+        waits. Asked by this one, it was a consumer member before the broker read the heartbeat that was on its way by
+        the other, and was ended (25); this commit it would refuse (35), if that came behind the question.
+        """
+        if not isinstance(held.request, OffsetCommit) or self._vias.get(member_id, held.via) == held.via:
+            return False
+        state, member = self.state, self.state.members[member_id]
+        if member.stage is not Stage.WAITING or member.may_be_switched or not member.is_reachable:
+            return False
+        is_found_out = state.path is Path.OPEN or state.path is Path.SHUT
+        is_asking = state.scout is Scout.JOINING or any(one.stage is Stage.ASKED for one in state.members.values())
+        return is_asking and not is_found_out
+
     def _pass_on(self, member_id: MemberId, held: Held) -> None:
-        is_held = self._is_held(member_id)
+        is_held = self._is_held(member_id) or self._comes_beside(member_id, held)
         if isinstance(held.request, Heartbeat):
             self._sessions.beats(member_id, held.via, is_passed_on=not is_held)
         if is_held:
@@ -333,7 +349,7 @@ class TakeOverMove:
             if isinstance(answer, Granted):
                 self._sessions.answered(member_id, asked_ms)
             self._happen(Answered(member_id, answer))
-            if self.state.members[member_id].stage is Stage.WAITING:
+            if self.state.members[member_id].stage is Stage.WAITING and self._is_held(member_id):
                 # Nothing is on its way that could tell whose its requests are: they are to come again.
                 self._waiting.excuse_all(member_id, answer.code if isinstance(answer, Refused) else None)
             self._end_if_over()

@@ -9,12 +9,15 @@ from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.coordinators.moving.takeover import SCOUT_BEAT_MS
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage
 from bridge.migration.route import Road
+from tests.support.embedded_world import commit_request
 from tests.support.moving_world import GENERATION, MovingWorld, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
+from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 ALL = frozenset(TopicPartition(TOPIC, number) for number in range(6))
@@ -43,6 +46,29 @@ async def test_scout_goes_before_where_the_broker_wants_one_and_leaves_behind_al
         world.answer("a", granted(GENERATION, *range(6)))
         left = [one for one in world.asked("a") if isinstance(one, ConsumerGroupHeartbeat)]
         assert [(one.member_id, one.member_epoch) for one in left] == [("a", GENERATION), (SCOUT_ID, -1)]
+
+
+async def test_member_is_not_asked_by_the_connection_of_its_commits_while_its_heartbeat_is_on_its_way(
+    autojump_clock: MockClock,
+) -> None:
+    """Its broker would hear of the switch first, and say that it knows no such classic member (25)."""
+    async with moving_world() as world:
+        world.at_broker({"a": ALL})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        beat = world.beat("a")
+        world.answer("a", NOT_FOUND)
+        world.answer("a", refused(ErrorCode.FENCED_MEMBER_EPOCH))
+        assert [type(one) for one in world.asked("a")] == [ConsumerGroupHeartbeat, Heartbeat]
+        commit = world.send("commits of a", commit_request(GENERATION, "a"))
+        world.answer("a", granted(GENERATION))
+        world.answer("a", HeartbeatReply(ErrorCode.NONE))
+        assert world.code(beat) is ErrorCode.NONE
+        assert (heartbeat(world, "a").member_epoch, world.asked("commits of a")) == (GENERATION, [])
+        world.answer("a", granted(GENERATION, *range(6)))
+        assert [type(one) for one in world.asked("commits of a")] == [OffsetCommit]
+        world.answer("commits of a", OffsetCommitReply(topics=()))
+        assert isinstance(world.reply(commit), OffsetCommitReply)
 
 
 async def test_scout_is_kept_alive_as_long_as_somebody_is_waited_for(autojump_clock: MockClock) -> None:
