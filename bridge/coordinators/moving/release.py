@@ -61,7 +61,6 @@ LAPSE_MAX_MS = 120_000
 of almost any client; of a longer one an operator is told, and orders the move again.
 """
 LAPSE_MARGIN_MS = 1_000
-LAPSE_LOOK_S = 0.1
 LOOK_S = 0.01
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
@@ -98,6 +97,7 @@ class ReleaseMove(Generic[HeldT]):
         self._waiting = HeldRequests(around.excuse)
         self._holds: Callable[[HeldRequest], bool] = self._is_commit_or_newcomer
         self._stopped: Obstacle | None = None
+        self._was_stopped = trio.Event()
         self._seats: tuple[ClassicSeat, ...] = ()
         self._first: ClassicSeat | None = None
         self._generation = -1
@@ -124,6 +124,7 @@ class ReleaseMove(Generic[HeldT]):
     def stop(self, reason: Refused) -> None:
         """See `moves.Made`: what the journal has of it already goes on to its end."""
         self._stopped = Obstacle("EB-MOVE-231", f"the move was stopped: {reason.reason}", "order it again")
+        self._was_stopped.set()
 
     def take_joins(self) -> list[HeldT]:
         """See `moves.Made`: everything that waited."""
@@ -277,8 +278,7 @@ class ReleaseMove(Generic[HeldT]):
             self._around.to_engine(held)
         self._around.tell((_held_up(self._group_id, lapse_ms),))
         with trio.move_on_after(lapse_ms / 1000):
-            while self._stopped is None:  # noqa: ASYNC110  # stopped at any time, and told by nobody
-                await trio.sleep(LAPSE_LOOK_S)
+            await self._was_stopped.wait()
         self._around.tell(())
         return self._stopped
 
