@@ -578,7 +578,7 @@ class ClientConnection:
             self._submit_to(decision.road, slot, decision.request, refused)
             return
         merge = self._merges[slot.ref] = decision.merge
-        for road, part in merge.parts.items():
+        for road, part in merge.pieces:
             if road is Road.PASS:
                 self.ask(slot.ref, part, partial(self._take_part, slot, merge, road))
             else:

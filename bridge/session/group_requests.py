@@ -13,7 +13,7 @@ from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle, is_of_consumer_group
 from bridge.session.fatal_answers import member_of
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
-from bridge.session.split_requests import Merge, split
+from bridge.session.split_requests import Merge, pieces_of, split
 from bridge.wire.apis import CONFIG_APIS, ApiKey
 from bridge.wire.codec.registry import (
     SUPPORTED,
@@ -291,7 +291,7 @@ class GroupRequests:
         # A member may be moved before its part is answered: the answers are merged as the request was cut.
         road_of = cache(partial(self._road, header.api_key))
         parts = split(request, road_of)
-        if len(parts) > 1:
+        if len(parts) > 1 or (Road.MOVING in parts and len(pieces_of(parts)) > 1):
             return DividedRequest(Merge(request, parts, road_of))
         for road, part in parts.items():
             if road is not Road.PASS:

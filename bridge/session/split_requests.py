@@ -37,7 +37,10 @@ from translators.dialects.offsets import FetchedGroup, OffsetDelete, OffsetFetch
 RoadOf = Callable[[GroupId, MemberId | None], Road]
 Parts = Mapping[Road, Request]
 """What goes by each road of a request."""
+Pieces = tuple[tuple[Road, Request], ...]
+"""What is asked by itself, and on which road."""
 ItemT = TypeVar("ItemT")
+KeyT = TypeVar("KeyT")
 Answered = (
     FetchedGroup
     | DescribedGroup
@@ -69,20 +72,20 @@ def split(request: Request, road_of: RoadOf) -> Parts:
     request = once(request)
     match request:
         case OffsetFetch():
-            fetched = _by_road(request.groups, lambda group: road_of(group.group_id, group.member_id))
+            fetched = _parted(request.groups, lambda group: road_of(group.group_id, group.member_id))
             return {road: replace(request, groups=groups) for road, groups in fetched.items()}
         case LeaveGroup():
-            leavers = _by_road(request.members, lambda leaver: road_of(request.group_id, leaver.member_id))
+            leavers = _parted(request.members, lambda leaver: road_of(request.group_id, leaver.member_id))
             parted = {road: replace(request, members=members) for road, members in leavers.items()}
             return parted or {road_of(request.group_id, None): request}
         case DescribeGroups() | DeleteGroups() | ConsumerGroupDescribe():
-            named = _by_road(request.group_ids, lambda group_id: road_of(group_id, None))
+            named = _parted(request.group_ids, lambda group_id: road_of(group_id, None))
             return {road: replace(request, group_ids=group_ids) for road, group_ids in named.items()}
         case DescribeConfigs():
-            asked = _by_road(request.resources, lambda one: resource_road(one.resource, road_of))
+            asked = _parted(request.resources, lambda one: resource_road(one.resource, road_of))
             return {road: replace(request, resources=resources) for road, resources in asked.items()}
         case AlterConfigs() | IncrementalAlterConfigs():
-            altered = _by_road(request.resources, lambda one: resource_road(one.resource, road_of))
+            altered = _parted(request.resources, lambda one: resource_road(one.resource, road_of))
             return {road: replace(request, resources=resources) for road, resources in altered.items()}
         case ListGroups() | ListConfigResources():
             # The bridge asks the broker itself: filters apply to the whole list (decision 22).
@@ -91,6 +94,36 @@ def split(request: Request, road_of: RoadOf) -> Parts:
             return {road_of(request.group_id, None): request}
         case _:
             return {road_of(request.group_id, request.member_id): request}
+
+
+def pieces_of(parts: Parts) -> Pieces:
+    """Each road's part as one, but for what moves, of which each group's is by itself: no move has the word on another
+    group, which may be just on its way to where the first one comes from.
+    """
+    return tuple(
+        (road, piece)
+        for road, part in parts.items()
+        for piece in (_by_group(part) if road is Road.MOVING else (part,))
+    )
+
+
+def _by_group(request: Request) -> tuple[Request, ...]:
+    match request:
+        case OffsetFetch():
+            fetched = _parted(request.groups, lambda group: group.group_id)
+            return tuple(replace(request, groups=groups) for groups in fetched.values())
+        case DescribeGroups() | DeleteGroups() | ConsumerGroupDescribe():
+            named = _parted(request.group_ids, lambda group_id: group_id)
+            return tuple(replace(request, group_ids=group_ids) for group_ids in named.values())
+        case DescribeConfigs():
+            asked = _parted(request.resources, lambda one: one.resource.group_id)
+            return tuple(replace(request, resources=resources) for resources in asked.values())
+        case AlterConfigs() | IncrementalAlterConfigs():
+            altered = _parted(request.resources, lambda one: one.resource.group_id)
+            return tuple(replace(request, resources=resources) for resources in altered.values())
+        case _:
+            # Of one group, or of none.
+            return (request,)
 
 
 def once(request: Request) -> Request:
@@ -103,36 +136,42 @@ def resource_road(resource: Resource, road_of: RoadOf) -> Road:
     return Road.PASS if resource.group_id is None else road_of(resource.group_id, None)
 
 
-def _by_road(items: Iterable[ItemT], road_of: Callable[[ItemT], Road]) -> dict[Road, tuple[ItemT, ...]]:
-    parts: dict[Road, list[ItemT]] = {}
+def _parted(items: Iterable[ItemT], key_of: Callable[[ItemT], KeyT]) -> dict[KeyT, tuple[ItemT, ...]]:
+    parts: dict[KeyT, list[ItemT]] = {}
     for item in items:
-        parts.setdefault(road_of(item), []).append(item)
-    return {road: tuple(part) for road, part in parts.items()}
+        parts.setdefault(key_of(item), []).append(item)
+    return {key: tuple(part) for key, part in parts.items()}
 
 
 class Merge:
-    """Waits for the answers to one request that was cut; `parts` says what goes by which road."""
+    """Waits for the answers to one request that was cut; `parts` says what goes by which road, and `pieces` what of it
+    is asked by itself.
+    """
 
     def __init__(self, request: Request, parts: Parts, road_of: RoadOf) -> None:
         self.parts = parts
+        self.pieces = pieces_of(parts)
         self._request = once(request)
         self._road_of = road_of
         self._replies: dict[Road, Reply] = {}
+        self._of_moving: list[Reply] = []
 
     def take(self, road: Road, reply: Reply | None) -> Reply | None:
-        """What came by a road, None for no answer; returns the whole answer once all parts have theirs.
+        """What came by a road, None for no answer; returns the whole answer once all pieces have theirs.
 
-        A part that waited for a move is answered on the road that it went on then, perhaps before that road's own part.
+        A piece that waited for a move is answered on the road that it went on then, perhaps before that road's own.
         """
-        if Road.MOVING in self.parts and (road not in self.parts or road in self._replies):
-            road = Road.MOVING
-        self._replies[road] = reply or error_reply(self.parts[road], _NO_ANSWER)
-        return self._merged() if len(self._replies) == len(self.parts) else None
+        said = reply or error_reply(self.parts[road], _NO_ANSWER)
+        if Road.MOVING in self.parts and (road is Road.MOVING or road not in self.parts or road in self._replies):
+            self._of_moving.append(said)
+        else:
+            self._replies[road] = said
+        return self._merged() if len(self._replies) + len(self._of_moving) == len(self.pieces) else None
 
     def _merged(self) -> Reply:
         request, road_of = self._request, self._road_of
         # What the broker says beside its groups counts for all of them: a throttle time, above all.
-        first = self._replies.get(Road.PASS) or next(iter(self._replies.values()))
+        first = self._replies.get(Road.PASS) or next(iter(self._all()))
         match request, first:
             case OffsetFetch(groups=groups), OffsetFetchReply():
                 missing = tuple(FetchedGroup(group_id=one.group_id, topics=(), error=_NO_ANSWER) for one in groups)
@@ -160,6 +199,9 @@ class Merge:
                 members = self._in_order(stayed, roads, self._left)
                 return replace(first, error=ErrorCode.NONE, members=members)
         raise TypeError(f"no answer to {request}: {first}")
+
+    def _all(self) -> list[Reply]:
+        return [*self._replies.values(), *self._of_moving]
 
     def _roads(self, names: Iterable[GroupId]) -> list[Road]:
         return [self._road_of(group_id, None) for group_id in names]
@@ -191,8 +233,8 @@ class Merge:
         """
         named = {road: _by_name(answered(reply)) for road, reply in self._replies.items()}
         if Road.MOVING in self.parts:
-            # Which of two answers on one road was the moved part's only the names tell.
-            everywhere = _by_name(each for reply in self._replies.values() for each in answered(reply))
+            # Which of several answers on one road was a moved group's only the names tell.
+            everywhere = _by_name(each for reply in self._all() for each in answered(reply))
             named = dict.fromkeys(self.parts, everywhere)
         return tuple(
             next(named[road].get(_name(each), iter(())), each) for each, road in zip(unanswered, roads, strict=True)

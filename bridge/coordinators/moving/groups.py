@@ -5,11 +5,9 @@ from typing import Protocol
 
 from bridge.coordinators.moving.requests import Held, Ways, classic_member_of
 from bridge.migration.route import Road
-from bridge.wire.codec.registry import error_reply, group_ids
-from translators.dialects.admin import DeleteGroups
+from bridge.wire.codec.registry import group_ids
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 from translators.dialects.messages import GroupRequest
 
@@ -46,11 +44,7 @@ class MovingGroups:
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
-        if isinstance(request, DeleteGroups) and len(request.group_ids) > 1:
-            # All would go where the move of the first has it: to the broker, say, which knows of no members of a group
-            # that is just being released, and would delete what they committed. An admin asks again until then.
-            self._ways.deliver(ref, error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-            return
+        # Of several groups in one request each is asked for by itself: no move has the word on another.
         group_id = group_ids(request)[0]
         held = Held(ref, client, via, request, self._now_ms())
         move = self._underway.get(group_id)

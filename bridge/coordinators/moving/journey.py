@@ -31,11 +31,16 @@ from bridge.migration.route import Road
 from bridge.supervision import MOVE, Failures, Single, Work, start_guarded
 from translators.dialects.coordinator import Refused
 from translators.dialects.counts import counted
+from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId
 
 LOG = logging.getLogger("epochbridge.moves")
 AGAIN_S = 0.25
-"""How soon a move of a whole group goes on whose task failed."""
+"""How soon a move of a whole group goes on whose task failed; twice as long each time that it fails again."""
+FAILURES_MAX = 4
+"""Behind so many failures of one leg, 2 s after the first, nobody tries again: its requests are held meanwhile, and
+answered as if all were well, while sessions run at the broker that may be as short as 6 s.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,8 @@ class Journey:
         self._is_stopped = False
         self._is_over = False
         self._wait = Single(MOVE)
+        self._failures = 0
+        """Of the leg at hand, since it began."""
         self._called = 0
         """Members that were told to join before the last leg of the way began."""
         self._begun: dict[MemberId, ClassicMember] = {}
@@ -166,19 +173,44 @@ class Journey:
         start_guarded(self._life.nursery, self._life.supervised, MOVE, work, self._fail)
 
     def _fail(self) -> None:
-        """Its task failed, perhaps before it did anything. A group as a whole goes on as after a restart, members that
-        go by themselves with what comes next for them.
+        """Its task failed, perhaps before it did anything. A group as a whole goes on as after a restart, for some
+        time, members that go by themselves with what comes next for them.
         """
         move = self._move
         if self._is_over:
             return
         if isinstance(move, AdoptMove | ReleaseMove | ReseatMove):
-            self._start_task(partial(self._go_on_whole, move, AGAIN_S))
+            self._failures += 1
+            if self._failures < FAILURES_MAX:
+                self._start_task(partial(self._go_on_whole, move, AGAIN_S * 2 ** (self._failures - 1)))
+            else:
+                self._abandon()
         elif isinstance(move, GiveBackMove) and move.state.is_over:
             self._conclude_give_back(move)
         elif move is None:
             self.progress.refuse((), "it could not be begun, which is in the log; nothing was changed")
             self._give_way()
+
+    def _abandon(self) -> None:
+        """A bug stands in the way of its end: the group is whose it is, and whoever was to leave it at its broker is
+        ended there by its session.
+        """
+        group_id, around = self._order.group_id, self._around
+        is_in_engine = self._parts.whole.embedded.holds(group_id)
+        if is_in_engine:
+            # Who stayed mapped would go on at the broker, and the engine give what it has to others.
+            for member_id in tuple(around.mapped.seats_of(group_id)):
+                around.mapped.take_out(group_id, member_id)
+        place = Road.EMBEDDED if is_in_engine else Road.PASS
+        obstacle = _abandoned(group_id, place)
+        LOG.error(
+            "%s: %s; %s",
+            *(obstacle.code, obstacle.sentence, obstacle.remedy),
+            extra=LogFields(group_id=group_id, road=place.value),
+        )
+        self.progress.warn((obstacle,))
+        self.progress.end(MoveStage.STOPPED, f"it failed again and again; the group is on {place}")
+        self._settle(frozenset(), place)
 
     async def _make(self) -> None:
         found: Members | tuple[Obstacle, ...] = ()
@@ -274,6 +306,7 @@ class Journey:
         members: Members,
     ) -> None:
         self._move = move
+        self._failures = 0
         self._hold_ms = hold_ms_of(members.values())
         self._session_ms = max(one.session_timeout_ms for one in members.values())
         self._due_ms = self._around.now_ms() + self._session_ms
@@ -505,3 +538,13 @@ class Journey:
     def _forget(self) -> None:
         self._is_over = True
         self._life.forget(self._order.group_id)
+
+
+def _abandoned(group_id: GroupId, place: Road) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-255",
+        f"the move of {quote(group_id)} failed {FAILURES_MAX} times, as the log says, and was given up: the group is on"
+        f" {place}",
+        "report what the log says of it; look at the group with `epochbridge describe`, give its broker a session to"
+        " forget seats that were left there, and order the move again",
+    )

@@ -14,7 +14,7 @@ from bridge.coordinators.moving.unfinished import UnfinishedMove, settle_seats
 from bridge.migration.moves.itinerary import order_resumed, resumed
 from bridge.migration.orders import MoveOrder, MoveProgress, Obstacle
 from bridge.migration.route import Road
-from bridge.supervision import MOVE, MOVES, Failures, start_guarded, start_job
+from bridge.supervision import MOVE, MOVES, Failures, start_job
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId, MemberRef
 
@@ -157,8 +157,7 @@ class LiveMoves:
                 self._router.move_member(group_id, member_id, road)
 
     def _start_writing_end(self, nursery: trio.Nursery, group_id: GroupId) -> None:
-        again = partial(self._start_writing_end, nursery, group_id)
-        start_guarded(nursery, self._supervised, MOVE, partial(self._write_end, group_id), again)
+        start_job(nursery, self._supervised, MOVE, partial(self._write_end, group_id))
 
     async def _write_end(self, group_id: GroupId) -> None:
         """Only once it is written who has a machine and who has none: until then the move would be gone on with."""

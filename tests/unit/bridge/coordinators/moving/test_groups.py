@@ -7,12 +7,8 @@ from bridge.migration.route import Road
 from tests.support.embedded_world import native_join
 from tests.support.moving_world import GENERATION, moving_world
 from tests.support.owned_group import CLIENT, GROUP
-from translators.dialects.admin import DeleteGroups, DeleteGroupsReply
 from translators.dialects.classic import Heartbeat
-from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, RequestRef, via_of
-
-OTHER = GroupId("other")
+from translators.dialects.ids import MemberId, RequestRef, via_of
 
 
 class Taking:
@@ -29,24 +25,6 @@ class Taking:
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`."""
         self.lost.append(connection)
-
-
-async def test_no_move_has_the_word_on_the_deletion_of_another_s_group(autojump_clock: MockClock) -> None:
-    """The broker knows of no members of a group that is just being released, and would delete what it committed."""
-    async with moving_world() as world:
-        moves = Taking(), Taking()
-        for group_id, move in zip((GROUP, OTHER), moves, strict=True):
-            world.moving.begin(group_id, move)
-        ref = RequestRef(0, world.via("admin").connection, 1)
-        world.moving.submit(ref, CLIENT, via_of(ref), DeleteGroups((GROUP, OTHER)))
-        reply = world.reply(ref)
-        assert isinstance(reply, DeleteGroupsReply)
-        assert {one.group_id: one.error for one in reply.groups} == dict.fromkeys(
-            (GROUP, OTHER), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        )
-        assert not any(move.taken for move in moves)
-        world.moving.submit(ref, CLIENT, via_of(ref), DeleteGroups((OTHER,)))
-        assert [held.request for held in moves[1].taken] == [DeleteGroups((OTHER,))]
 
 
 async def test_a_move_has_the_word_until_it_is_over(autojump_clock: MockClock) -> None:

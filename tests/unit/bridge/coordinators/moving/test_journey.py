@@ -10,7 +10,6 @@ from trio.testing import MockClock
 from bridge import supervision
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.moving import journey
-from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.candidates import Candidates, Members
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.proof import GATHER_S
@@ -131,32 +130,6 @@ async def test_task_that_fails_before_it_does_anything_leaves_the_group_to_the_n
         monkeypatch.setattr(supervision, "carry_out", fail)
         assert (await world.order(to)).stage is MoveStage.REFUSED
         assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
-
-
-async def test_whole_group_whose_task_fails_on_the_way_gets_a_road_all_the_same(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its requests were held: they go where the group is then."""
-    calls: list[str] = []
-
-    async def fail(move: AdoptMove[Held]) -> None:
-        calls.append("a bug")
-        raise ZeroDivisionError
-
-    async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
-        with monkeypatch.context() as patch:
-            patch.setattr(AdoptMove, "_compare", fail)
-            world.live.start(MoveOrder(GROUP, Road.EMBEDDED))
-            await trio.sleep(0.1)
-            beat = world.beat("a")
-            world.answer("a", HeartbeatReply(ErrorCode.NONE))
-            await trio.sleep(1)
-        assert (calls, world.progress().stage) == (["a bug"], MoveStage.REFUSED)
-        assert (world.road(), world.facts.kept) == (Road.PASS, {})
-        world.answer("a", HeartbeatReply(ErrorCode.NONE))
-        assert world.code(beat) is ErrorCode.NONE
 
 
 async def test_one_member_after_the_other_each_keeps_its_road(autojump_clock: MockClock) -> None:
