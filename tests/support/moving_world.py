@@ -253,6 +253,7 @@ async def moving_world(
 
         clients = Clients(deliver, lambda via: known(upstream.vias, via.connection))
         mapped = MappedGroups(clients, unmapped)
+        mapped.settled = router.return_member
         roads: dict[Road, Groups] = {Road.UPSTREAM: upstream.groups, Road.MAPPED: mapped}
         ways = Ways(router, clients.access, clients.deliver, roads, roster)
         moving = roads[Road.MOVING] = MovingGroups(ways, clock.now_ms)

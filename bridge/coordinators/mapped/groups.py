@@ -43,6 +43,7 @@ class MappedGroups:
         self._seats: dict[MemberRef, MappedSeat] = {}
         self._unheard: dict[MemberRef, MemberId] = {}
         """Whose seat each is of which the last life may have told its client, and not written so."""
+        self._spoke: set[MemberRef] = set()
 
     def recall(self, group_id: GroupId, seat: MappedSeat) -> None:
         """Go on with a mapping of the last life, which may have ended with a JoinGroup whose answer its client has got:
@@ -60,6 +61,19 @@ class MappedGroups:
         for seat_id in self.unheard(group_id):
             if seat_id not in there:
                 self._end(MemberRef(group_id, self._unheard[MemberRef(group_id, seat_id)]), None)
+
+    def members(self) -> Collection[MemberRef]:
+        """Everybody who is mapped."""
+        return self._seats.keys()
+
+    def take_spoken(self) -> Collection[MemberRef]:
+        """Whose clients have said something since this was asked last."""
+        spoke, self._spoke = self._spoke, set()
+        return spoke
+
+    def end(self, member: MemberRef) -> None:
+        """A member is known to be gone."""
+        self._end(member, None)
 
     def put(self, group_id: GroupId, seat: MappedSeat) -> None:
         """From now on the requests of this member are mapped."""
@@ -110,6 +124,9 @@ class MappedGroups:
     def _hear(self, key: MemberRef, request: MemberRequest) -> None:
         """A mapping has ended whose client says what its broker told it: its seat's id, or a newer generation of it."""
         seat = self._seats.get(key)
+        # A producer may live on whose consumer is gone.
+        if seat is not None and not isinstance(request, TxnOffsetCommit):
+            self._spoke.add(key)
         if seat is None and key in self._unheard:
             self._end(MemberRef(key.group_id, self._unheard[key]), key.member_id)
         elif seat is not None and knows_better(seat, request):

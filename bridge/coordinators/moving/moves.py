@@ -9,6 +9,7 @@ import trio
 from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
 from bridge.coordinators.moving.journey import Journey, Life, Parts
 from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.silent_members import Known, SilentMembers
 from bridge.coordinators.moving.surroundings import is_not_known
 from bridge.coordinators.moving.unfinished import UnfinishedMove, settle_seats
 from bridge.migration.moves.itinerary import order_resumed, resumed
@@ -34,6 +35,15 @@ class LiveMoves:
         self._ended: dict[GroupId, Progress] = {}
         self.reconverts: Callable[[], Awaitable[bool | None]] = is_not_known
         """Whether brokers make a classic group of a consumer group; set by who can ask them."""
+        self._silent = SilentMembers(
+            Known(
+                mapped=self._around.mapped,
+                router=self._router,
+                broker=parts.candidates.broker,
+                now_ms=self._around.now_ms,
+                dropped=self._drop,
+            )
+        )
         self._life: Life | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
 
@@ -117,6 +127,7 @@ class LiveMoves:
                 self._leave(one)
         self._unfinished = ()
         start_job(nursery, self._supervised, MOVES, self._look_after)
+        start_job(nursery, self._supervised, MOVES, self._silent.keep_looking)
 
     async def _ask_whether_brokers_reconvert(self) -> bool | None:
         """As whoever can ask them by now says: that is set behind the start."""
@@ -182,6 +193,11 @@ class LiveMoves:
             self._router.return_member(member.group_id, member.member_id)
         if was_moved or had_name:
             self._parts.places.write(member.group_id)
+
+    def _drop(self, member: MemberRef) -> None:
+        """A member that passed while its group was elsewhere is gone."""
+        self._router.return_member(member.group_id, member.member_id)
+        self._parts.places.write(member.group_id)
 
     def unmapped(self, member: MemberRef, goes_on: MemberId | None) -> None:
         """A client knows its seat at the broker now, and is a classic member there wherever its group goes; None: it is
