@@ -101,9 +101,7 @@ def pieces_of(parts: Parts) -> Pieces:
     group, which may be just on its way to where the first one comes from.
     """
     return tuple(
-        (road, piece)
-        for road, part in parts.items()
-        for piece in (_by_group(part) if road is Road.MOVING else (part,))
+        (road, piece) for road, part in parts.items() for piece in (_by_group(part) if road is Road.MOVING else (part,))
     )
 
 

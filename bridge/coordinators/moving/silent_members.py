@@ -110,9 +110,7 @@ class SilentMembers:
             return None
         return {one.member_id for one in described.members}
 
-    def _end_seats(
-        self, group_id: GroupId, silent: Collection[MemberId], there: Collection[MemberId] | None
-    ) -> None:
+    def _end_seats(self, group_id: GroupId, silent: Collection[MemberId], there: Collection[MemberId] | None) -> None:
         mapped = self._known.mapped
         for member_id in silent:
             key, seat = MemberRef(group_id, member_id), mapped.seat(group_id, member_id)

@@ -262,7 +262,7 @@ MOVED_CASES: list[tuple[Request, list[Request]]] = [
         [DescribeConfigs(resources=(AskedResource(Resource(GROUP, one)),)) for one in (M, N)],
     ),
     (
-        AlterConfigs(resources=(ResourceAlterations(Resource(GROUP, M), ()), ResourceAlterations(Resource(GROUP, N), ()))),
+        AlterConfigs(resources=tuple(ResourceAlterations(Resource(GROUP, one), ()) for one in (M, N))),
         [AlterConfigs(resources=(ResourceAlterations(Resource(GROUP, one), ()),)) for one in (M, N)],
     ),
 ]

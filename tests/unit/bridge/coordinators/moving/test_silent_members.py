@@ -114,8 +114,8 @@ async def test_who_speaks_while_the_broker_is_asked_stays(autojump_clock: MockCl
         put(world, "a")
         world.at_broker({})
         world.upstream.broker.delay_s = 30
-        while not world.upstream.broker.asked:
-            await trio.sleep(1)
+        await trio.sleep(2 * LOOK_S + 5)
+        assert world.upstream.broker.asked
         world.beat("a")
         await trio.sleep(40)
         assert world.mapped.seats_of(GROUP).keys() == {"a"}
@@ -157,8 +157,8 @@ async def test_only_who_passed_before_the_question_may_be_missing_in_the_answer(
         world.router.move_member(GROUP, MemberId("a"), Road.PASS)
         world.at_broker({})
         world.upstream.broker.delay_s = 30
-        while not world.upstream.broker.asked:
-            await trio.sleep(1)
+        await trio.sleep(PASSING_EVERY * LOOK_S + 5)
+        assert world.upstream.broker.asked
         world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
         world.router.move_member(GROUP, MemberId("b"), Road.PASS)
         await trio.sleep(40)
