@@ -1,6 +1,7 @@
 """What comments cite can be looked up in this repository."""
 
 import re
+from pathlib import Path
 
 from tests.architecture.source_tree import ALL_FOLDERS, ROOT, source_files
 
@@ -43,6 +44,37 @@ def test_page_of_a_decision_bears_its_number() -> None:
     """In its name and in its heading."""
     for page in PAGES.glob("0*.md"):
         assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page
+
+
+def replaced_by(page: Path) -> str | None:
+    """The number of the decision that took this one's place; it says so in the line behind its heading."""
+    found = re.match(r"# .*\n\nSuperseded by \[decision (\d+)\]", page.read_text(encoding="utf-8"))
+    return found and found[1]
+
+
+def row_in_index(page: Path) -> str:
+    """What the index has to say of a page: its heading, and what took its place."""
+    heading = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    number, _, title = heading.partition(". ")
+    later = replaced_by(page)
+    mark = "" if later is None else f" **Superseded by [{later}]({next(PAGES.glob(f'{later:>04}-*.md')).name}).**"
+    return f"- {number}. [{title}]({page.name}){mark}"
+
+
+def test_index_has_each_decision_once_under_its_subject() -> None:
+    """A list by numbers is read by nobody, and one by subjects goes stale; so a page without a row fails here."""
+    index = (PAGES / "README.md").read_text(encoding="utf-8").splitlines()
+    begins = next(number for number, line in enumerate(index) if line.startswith("## "))
+    listed = [line for line in index[begins:] if "(0" in line]
+    wanted = {row_in_index(page) for page in PAGES.glob("0*.md")}
+    assert any("Superseded by" in row for row in wanted)
+    assert wanted - {*listed} == set(), "put this row under the subject it belongs to"
+    assert [row for row in listed if row not in wanted or listed.count(row) > 1] == []
+    ranges = [
+        (int(first), int(last)) for first, last in re.findall(r"^- (\d+) to (\d+)\. ", "\n".join(index), re.MULTILINE)
+    ]
+    told = [number for first, last in ranges for number in range(first, last + 1)]
+    assert told == sorted(map(int, NUMBERED.findall(DECISIONS.read_text(encoding="utf-8"))))
 
 
 def numbers_in(text: str) -> set[str]:
