@@ -11,12 +11,12 @@ from pathlib import Path
 import trio
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
+from confluent_kafka.cimpl import NewTopic
 
 from bridge.demo.errors import DemoError
 from bridge.demo.events import Partition
-from bridge.demo.kafka_broker import KafkaBroker, ask_api_versions, find_tools, free_ports
-from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
+from bridge.demo.kafka_broker import ask_api_versions, start_broker
+from bridge.demo.kafka_properties import BrokerSettings
 from bridge.demo.services import Service, run_service
 
 TIMEOUT_S = 20.0
@@ -36,14 +36,6 @@ def create_topics(bootstrap: str, topics: Collection[str], partitions: int) -> f
     for created in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values():
         created.result(TIMEOUT_S)
     return partitions_of(topics, partitions)
-
-
-def grow_topic(bootstrap: str, topic: str, partitions: int) -> frozenset[Partition]:
-    """Raise a topic's number of partitions to `partitions` and wait for it."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": LOG_LEVEL})
-    for grown in admin.create_partitions([NewPartitions(topic, partitions)], operation_timeout=TIMEOUT_S).values():
-        grown.result(TIMEOUT_S)
-    return partitions_of([topic], partitions)
 
 
 def read_committed(bootstrap: str, group: str, partitions: Collection[Partition]) -> Mapping[Partition, int]:
@@ -88,12 +80,7 @@ def run_kafka(series: str, directory: Path) -> Iterator[str]:
     Raises KafkaLaunchError. Whatever interrupts the start ends the process too.
     """
     settings = BrokerSettings(version=KAFKA_VERSIONS[series], properties=KAFKA_PROPERTIES)
-    tools = find_tools(settings.version, directory=directory)
-    client_port, controller_port = free_ports(2)
-    place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
-    with KafkaBroker(settings, place, tools) as broker:
-        broker.format()
-        broker.start()
+    with start_broker(settings, directory=directory) as broker:
         yield broker.bootstrap
 
 

@@ -133,14 +133,6 @@ def now_ns() -> int:
     return time.monotonic_ns()
 
 
-def wall_ms_to_now_ns(wall_ms: int) -> int:
-    """The monotonic instant of a wall-clock stamp (milliseconds since 1970) taken lately on this host; never in the
-    future.
-    """
-    seen_ns = time.monotonic_ns()
-    return min(seen_ns, wall_ms * 1_000_000 - time.time_ns() + seen_ns)
-
-
 class Span(NamedTuple):
     """Records of one partition at consecutive offsets, both ends included."""
 

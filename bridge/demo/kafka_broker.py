@@ -283,11 +283,18 @@ class KafkaBroker:
 
 
 def start_broker(settings: BrokerSettings, *, directory: Path) -> KafkaBroker:
-    """Fetch this Kafka if need be, format fresh storage in `directory`, and return the broker when it answers."""
+    """Fetch this Kafka if need be, format fresh storage in `directory`, and return the broker when it answers.
+
+    Raises KafkaLaunchError. Whatever interrupts the start ends the process too.
+    """
     tools = find_tools(settings.version, directory=directory)
     client_port, controller_port = free_ports(2)
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
     broker = KafkaBroker(settings, place, tools)
     broker.format()
-    broker.start()
+    try:
+        broker.start()
+    except BaseException:
+        broker.kill()
+        raise
     return broker

@@ -62,7 +62,6 @@ def checksum(place: int, block: bytes) -> int:
     return crc32(block, crc32(_PLACE.pack(place)))
 
 
-NUMBER_MAX = 2**63 - 1
 PAGE_BYTES = 4096
 SYNC_MODES = {"full": "FULL", "normal": "NORMAL"}
 SQLITE_ERRORS = (sqlite3.Error, UnicodeDecodeError)

@@ -85,8 +85,3 @@ class BrokerAbilities:
     def may_ask(self) -> bool:
         """Whether the bridge can ask the cluster in its own name."""
         return self.login in (Login.OPEN, Login.OWN)
-
-    @property
-    def has_consumer_protocol(self) -> bool | None:
-        """Whether members may speak the consumer protocol to a broker; None while nobody knows."""
-        return None if self.takeover is TakeOver.UNKNOWN else self.takeover is not TakeOver.IMPOSSIBLE

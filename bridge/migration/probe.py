@@ -52,7 +52,6 @@ class Finding:
 
     takeover: TakeOver
     fault: str = ""
-    is_refused_by_policy: bool = False
 
 
 def next_question(probe: Probe, answers: Sequence[GroupReply]) -> GroupRequest | Finding:
@@ -109,7 +108,7 @@ def _after_beat(
     if beat.error is ErrorCode.FENCED_MEMBER_EPOCH and count == 1:
         return _beat(probe, probe.scout_id, JOIN_EPOCH)
     if beat.error is ErrorCode.GROUP_ID_NOT_FOUND:
-        return Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)", is_refused_by_policy=True)
+        return Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)")
     return Finding(TakeOver.IMPOSSIBLE) if beat.error in _GONE else _failed(beat)
 
 

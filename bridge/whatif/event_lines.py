@@ -1,4 +1,4 @@
-"""Lines of an event log to events and back, by the standard library alone, which all executors have.
+"""Lines of an event log to events, by the standard library alone, which all executors have.
 
 A line comes from a reader that has judged it already.
 """
@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import NamedTuple, Protocol, cast, get_args, get_origin, get_type_hints
 
 from bridge.telemetry.schema.facts import Event, Fact, Stamp
-from bridge.telemetry.schema.fields import KINDS, SCHEMA_VERSION, STAMP_FIELDS
+from bridge.telemetry.schema.fields import KINDS
 
 Convert = Callable[[object], object]
 
@@ -46,24 +46,6 @@ def read_event(line: str) -> Event | None:
     except (TypeError, LookupError):
         return None
     return Event(cast(_MakeStamp, Stamp)(**stamp), fact)
-
-
-def write_event(event: Event) -> str:
-    """The line of an event; what says nothing is left out."""
-    fact, stamp = event.fact, event.stamp
-    document: dict[str, object] = dict.fromkeys(STAMP_FIELDS)
-    document |= {
-        "schema_version": SCHEMA_VERSION,
-        "event_id": stamp.event_id,
-        "kind": fact.kind,
-        "boot": stamp.boot,
-        "number": stamp.number,
-        "wall_us": stamp.wall_us,
-        "mono_us": stamp.mono_us,
-    }
-    said: dict[str, object] = {field.name: getattr(fact, field.name) for field in fields(fact)}
-    document |= {name: value for name, value in said.items() if value is not None}
-    return json.dumps(document, separators=(",", ":"))
 
 
 def _texts(value: object) -> object:

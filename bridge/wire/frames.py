@@ -133,11 +133,6 @@ def request_frame(header: RequestHeader, body: FrameBytes) -> bytes:
     return b"".join((INT32.pack(length), fixed, client_id, tags, body))
 
 
-def put_correlation_id(frame: bytearray | memoryview, offset: int, correlation_id: int) -> None:
-    """Replace the correlation id in place; `offset` is REQUEST_CORRELATION_OFFSET or RESPONSE_CORRELATION_OFFSET."""
-    INT32.pack_into(frame, offset, correlation_id)
-
-
 class _Place(NamedTuple):
     api_key: int
     version: int

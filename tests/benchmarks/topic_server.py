@@ -13,14 +13,14 @@ import trio
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_request, encode_reply, read_request_fields, reply_frame
-from bridge.wire.frames import RequestHeader, put_correlation_id, read_request_header
+from bridge.wire.frames import RESPONSE_CORRELATION_OFFSET, RequestHeader, read_request_header
+from bridge.wire.packing import INT32
 from bridge.wire.versions import KNOWN
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
 from translators.dialects.errors import ErrorCode
 
 NODE_ID = 1
 READ_BYTES = 65_536
-CORRELATION_AT = 4
 TOPIC_ID = b"many-partitions!"
 SPOKEN = (
     ApiKey.API_VERSIONS,
@@ -58,7 +58,7 @@ class TopicServer:
         if key == ApiKey.METADATA:
             wanted = read_request_fields(key, version, body)
             answer = bytearray(self._metadata(version, wanted.is_null("topics")))
-            put_correlation_id(answer, CORRELATION_AT, correlation_id)
+            INT32.pack_into(answer, RESPONSE_CORRELATION_OFFSET, correlation_id)
             return bytes(answer)
         if key == ApiKey.FIND_COORDINATOR:
             fields = {"throttle_time_ms": 0, "error_code": 0, "error_message": None, **self._node}

@@ -13,8 +13,9 @@ from bridge.analytics.replay.job import run
 from bridge.analytics.replay.playing import play_group
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import ReplaySpec
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.whatif.configuration import configure
-from bridge.whatif.event_lines import read_event, write_event
+from bridge.whatif.event_lines import read_event
 from bridge.whatif.inputs import Input
 from bridge.whatif.play import predict
 from tests.benchmarks.figures import Figure, Target, middle, spread
@@ -89,7 +90,7 @@ def write_day(folder: Path, groups: int = GROUPS) -> tuple[int, int]:
     """Write the record of each group as a run of its own; gives events and rebalances of one."""
     folder.mkdir(parents=True)
     record = predict(history(*day(), partitions=PARTITIONS), configure("classic", None, ()))
-    text = "".join(f"{write_event(event)}\n" for event in record.events)
+    text = b"".join(map(encode_event, record.events)).decode()
     boot = record.events[0].stamp.boot
     for number in range(groups):
         path = folder / f"events-b{number}-000001.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from bridge.demo.cluster import create_topics, grow_topic, read_committed
+from bridge.demo.cluster import create_topics, read_committed
 from bridge.demo.events import Protocol
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import CONFLUENT, KAFKA_PYTHON, MemberSpec, ProducerSpec, Target
@@ -19,6 +19,7 @@ from bridge.demo.kafka_broker import KafkaBroker, start_broker
 from bridge.demo.kafka_properties import BrokerSettings
 from bridge.demo.screen import verdict_lines
 from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_program
+from tests.support.grown_topic import grow_topic
 
 PARTITIONS = 6
 member = partial(MemberSpec, session_timeout_ms=2500)

@@ -75,7 +75,7 @@ SIZES = (30, 60, 120)
 Make = Callable[[int], Callable[[], object]]
 """A reading of an input that grows with a number."""
 
-WRITERS = {"response_frame", "request_frame", "put_correlation_id", "authenticate_answer"}
+WRITERS = {"response_frame", "request_frame", "authenticate_answer"}
 BELOW = {
     "read_place", "replace", "locate_node_endpoints",  # by brokers_in and rewrite
     "allow", "part_of", "fault_of_cut",  # by decode_request

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import trio
 
-from bridge.demo.cluster import create_topics, grow_topic
+from bridge.demo.cluster import create_topics
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec, ProducerSpec, Target
 from bridge.demo.judge_evidence import Evidence
 from bridge.demo.kafka_broker import KafkaBroker
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.casts import KINDS, Wardrobe
+from tests.support.grown_topic import grow_topic
 
 PARTITIONS = 7
 RATE = 300

@@ -6,10 +6,10 @@ from functools import partial
 
 import trio
 
-from bridge.demo.cluster import grow_topic
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
 from tests.support.casts import CASTS, KINDS, Wardrobe
+from tests.support.grown_topic import grow_topic
 
 PARTITIONS = 7
 STABLE_MS = 1200

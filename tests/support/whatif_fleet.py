@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trio
 
-from bridge.demo.cluster import create_topics, grow_topic
+from bridge.demo.cluster import create_topics
 from bridge.demo.events import Partition
 from bridge.demo.events import Protocol as Speaks
 from bridge.demo.fleet import Fleet
@@ -18,6 +18,7 @@ from bridge.demo.kafka_properties import BrokerSettings
 from bridge.telemetry.schema.facts import Event
 from bridge.whatif.event_lines import read_event
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
+from tests.support.grown_topic import grow_topic
 
 RECORDED, REAL = "pass-fleet", "embedded-fleet"
 """The classic group whose record is replayed, and the one that shows what then happens."""

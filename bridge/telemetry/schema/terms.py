@@ -95,7 +95,6 @@ class OperatorAction(StrEnum):
 
     CONVERT = "convert"
     REMOVE_MEMBERS = "remove-members"
-    DELETE_GROUP = "delete-group"
     MOVE = "move"
 
 

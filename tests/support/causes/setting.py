@@ -10,7 +10,7 @@ import trio
 from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from bridge.admin.client import give_order
-from bridge.demo.cluster import create_topics, grow_topic
+from bridge.demo.cluster import create_topics
 from bridge.demo.events import Partition, now_ns
 from bridge.demo.fleet import Fleet
 from bridge.demo.fleet_specs import MemberSpec
@@ -22,6 +22,7 @@ from tests.support.bridge_process import BridgeProcess
 from tests.support.causes.acting_member import __name__ as program
 from tests.support.causes.diaries import Accounts, felt, told
 from tests.support.causes.players import KINDS, Case, Name
+from tests.support.grown_topic import grow_topic
 from tests.support.restarted_bridge import RestartedBridge
 
 PARTITIONS = 6

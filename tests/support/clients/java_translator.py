@@ -4,10 +4,19 @@ It runs in a session of its own, so that it still tells what Java said before bo
 """
 
 import sys
+import time
 from collections.abc import Iterable
 
-from bridge.demo.events import Event, EventWriter, Failed, Mode, now_ns, wall_ms_to_now_ns
+from bridge.demo.events import Event, EventWriter, Failed, Mode, now_ns
 from tests.support.clients.java_events import events_of
+
+
+def wall_ms_to_now_ns(wall_ms: int) -> int:
+    """The monotonic instant of a wall-clock stamp (milliseconds since 1970) taken lately on this host; never in the
+    future.
+    """
+    seen_ns = time.monotonic_ns()
+    return min(seen_ns, wall_ms * 1_000_000 - time.time_ns() + seen_ns)
 
 
 def translate(lines: Iterable[str], mode: Mode, writer: EventWriter) -> bool:

@@ -39,7 +39,7 @@ FENCED = beat(ErrorCode.FENCED_MEMBER_EPOCH)
         ((*STABLE, beat(ErrorCode.UNSUPPORTED_VERSION)), Finding(TakeOver.IMPOSSIBLE)),
         (
             (*STABLE, beat(ErrorCode.GROUP_ID_NOT_FOUND)),
-            Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)", is_refused_by_policy=True),
+            Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)"),
         ),
         (
             (JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId("")),),

@@ -8,11 +8,8 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import (
     MAX_HEADER_BYTES,
-    REQUEST_CORRELATION_OFFSET,
-    RESPONSE_CORRELATION_OFFSET,
     RequestHeader,
     ResponseHeader,
-    put_correlation_id,
     read_request_header,
     read_response_header,
     request_frame,
@@ -156,13 +153,3 @@ def test_response_too_short_for_a_header_is_refused() -> None:
         read_response_header(b"\x00\x00\x00\x03", ApiKey.HEARTBEAT, 0)
     with pytest.raises(MalformedFrame, match="the frame ends inside it"):
         read_response_header(b"\x00\x00\x00\x04\x00\x00\x00\x01", ApiKey.HEARTBEAT, 4)
-
-
-def test_correlation_id_is_replaced_in_place() -> None:
-    """Own ids towards the broker, the client's put back on the way out."""
-    request = bytearray(request_bytes(HeartbeatRequest(version=3), correlation_id=1))
-    put_correlation_id(request, REQUEST_CORRELATION_OFFSET, 77)
-    assert request == request_bytes(HeartbeatRequest(version=3), correlation_id=77)
-    answer = bytearray(response_bytes(HeartbeatResponse(version=4), correlation_id=1))
-    put_correlation_id(answer, RESPONSE_CORRELATION_OFFSET, 77)
-    assert answer == response_bytes(HeartbeatResponse(version=4), correlation_id=77)

@@ -20,10 +20,10 @@ from bridge.analytics.tables.definitions import REPLAYS
 from bridge.analytics.tables.rebalances import rebalances
 from bridge.analytics.tables.stalls import stalls
 from bridge.analytics.tables.store import Store
+from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
 from bridge.whatif.comparison import OF_GROUPS, OF_NO_GROUP
 from bridge.whatif.configuration import configure
-from bridge.whatif.event_lines import write_event
 from bridge.whatif.measures import measure
 from bridge.whatif.timed_events import on_one_timeline
 from tests.support.spark import taken
@@ -106,7 +106,12 @@ def test_events_of_all_runs_are_in_order_each_once() -> None:
         replace(one, stamp=replace(one.stamp, boot="a-later-run", wall_us=one.stamp.wall_us + 10**9)) for one in events
     ]
     rows = [
-        Row(boot=one.stamp.boot, number=one.stamp.number, wall_us=one.stamp.wall_us, **{LINE: write_event(one)})
+        Row(
+            boot=one.stamp.boot,
+            number=one.stamp.number,
+            wall_us=one.stamp.wall_us,
+            **{LINE: encode_event(one).decode()},
+        )
         for one in (*reversed(later), *events, *events)
     ]
     assert in_order(rows) == [*events, *later]
