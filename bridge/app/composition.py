@@ -167,6 +167,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
         passing=watch.passing(),
     )
     moving = put_together(between)
+    moving.live.ears = watch
     journals = _keep_journals(config, groups, upstream)
     # Where groups were moved to comes before where they stay: those that were moved stay nowhere.
     moving.recall()

@@ -11,11 +11,12 @@ from secrets import token_hex
 
 import trio
 
-from bridge.admin.contracts import Commands, Conversion, ConversionResult, Moves, Removal, RemovalResult
+from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.owner import EmbeddedOwner
-from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
+from bridge.migration.orders import MoveOrder
+from bridge.migration.route import Road as MigrationRoad
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
@@ -43,7 +44,7 @@ from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
@@ -82,9 +83,11 @@ class Watch:
         """Who carries out what operators want."""
         return commands
 
-    def over_moves(self, moves: Moves) -> Moves:
-        """Who moves groups."""
-        return moves
+    def move_began(self, order: MoveOrder) -> None:
+        """See `coordinators.moving.surroundings.MoveEars`."""
+
+    def move_settled(self, group_id: GroupId, place: MigrationRoad, epochs: Mapping[MemberId, int]) -> None:
+        """See `coordinators.moving.surroundings.MoveEars`."""
 
     def event_counts(self) -> Mapping[str, int]:
         """What became of events, for the metrics."""
@@ -112,6 +115,13 @@ class Watch:
         """The groups are as a journal had them, or empty; clients may come."""
 
 
+FOLLOWED_ROADS = {
+    MigrationRoad.PASS: Road.PASSING,
+    MigrationRoad.UPSTREAM: Road.UPSTREAM,
+    MigrationRoad.EMBEDDED: Road.EMBEDDED,
+}
+"""Who coordinates a group that was moved, in the words of the event log."""
+
 Order = Callable[[str, OperatorAction, Sequence[str]], None]
 """Hears that an operator wants something of a group, of these members or all."""
 
@@ -133,22 +143,6 @@ class ObservedCommands:
         if not conversion.is_dry_run:
             self._order(conversion.group, OperatorAction.CONVERT, ())
         return await self._commands.convert(conversion)
-
-
-class ObservedMoves:
-    """What moves groups, overheard (`admin.contracts.Moves`): moves that begin are in the event log."""
-
-    def __init__(self, moves: Moves, order: Order) -> None:
-        self._moves = moves
-        self._order = order
-        self.check, self.stop, self.progress, self.all = moves.check, moves.stop, moves.progress, moves.all
-
-    def start(self, order: MoveOrder) -> MoveProgress:
-        """See `admin.contracts.Moves`."""
-        begun = self._moves.start(order)
-        if begun.stage is not MoveStage.REFUSED:
-            self._order(order.group_id, OperatorAction.MOVE, order.members)
-        return begun
 
 
 class EventWatch(Watch):
@@ -228,9 +222,14 @@ class EventWatch(Watch):
         """See `Watch`."""
         return ObservedCommands(commands, self._order)
 
-    def over_moves(self, moves: Moves) -> Moves:
+    def move_began(self, order: MoveOrder) -> None:
+        """See `Watch`: one that is refused, or only tried, has changed nothing."""
+        self._order(order.group_id, OperatorAction.MOVE, order.members)
+
+    def move_settled(self, group_id: GroupId, place: MigrationRoad, epochs: Mapping[MemberId, int]) -> None:
         """See `Watch`."""
-        return ObservedMoves(moves, self._order)
+        now_us = self._recorder.now_us()
+        self._guard.run(lambda: self._follower.settled(group_id, FOLLOWED_ROADS[place], epochs, now_us))
 
     def _order(self, group_id: str, action: OperatorAction, members: Sequence[str]) -> None:
         now_us = self._recorder.now_us()

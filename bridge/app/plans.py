@@ -95,12 +95,10 @@ class Grounds:
 def begin_plans(
     nursery: trio.Nursery, sources: AdminSources, groups: EmbeddedGroups, watch: Watch, configured: Configured
 ) -> AdminSources:
-    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them, and
-    with moves that the event log hears of.
-    """
+    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them."""
     if sources.moves is None:
         return sources
-    moves = watch.over_moves(sources.moves)
+    moves = sources.moves
 
     async def lags() -> Mapping[GroupId, int]:
         if sources.surveys is None:
@@ -121,7 +119,7 @@ def begin_plans(
     )
     plans = DrivenPlans(grounds)
     start_job(nursery, groups.supervised, PLANS, plans.run)
-    return replace(sources, moves=moves, plans=plans)
+    return replace(sources, plans=plans)
 
 
 class DrivenPlans:

@@ -19,7 +19,7 @@ from bridge.coordinators.moving.journey import Parts
 from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import Places
 from bridge.coordinators.moving.requests import Ways, classic_member_of
-from bridge.coordinators.moving.surroundings import Around
+from bridge.coordinators.moving.surroundings import Around, MoveEars
 from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.engine.assignors.registry import registry
@@ -239,6 +239,7 @@ async def moving_world(
     journal: MemoryJournal | None = None,
     rules: tuple[Rule, ...] = (),
     resume_ms: int = 0,
+    ears: MoveEars | None = None,
 ) -> AsyncIterator[MovingWorld]:
     """Run until the end of the block; with facts and journal of an earlier life it goes on with them."""
     async with upstream_world(journal, resume_ms) as upstream:
@@ -280,6 +281,7 @@ async def moving_world(
             candidates=candidates, whole=whole, stays=stays, moving=moving, places=places, wall_ms=clock.now_ms
         )
         live = LiveMoves(parts, Failures())
+        live.ears = live.ears if ears is None else ears
         upstream.groups.tell_of_the_gone(live.forgotten)
         world = MovingWorld(upstream, router, mapped, moving, places, roster, kept, live, candidates, roads)
         live.resume(tuple(places.restore(dict(kept.kept))))

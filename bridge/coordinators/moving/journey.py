@@ -17,7 +17,7 @@ from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
-from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, in_a_sentence
+from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, MoveEars, in_a_sentence
 from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.unfinished import UnfinishedMove, end_machines
@@ -32,7 +32,7 @@ from bridge.supervision import MOVE, Failures, Single, Work, start_guarded
 from translators.dialects.coordinator import Refused
 from translators.dialects.counts import counted
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 LOG = logging.getLogger("epochbridge.moves")
 AGAIN_S = 0.25
@@ -65,6 +65,7 @@ class Life:
     """Whether brokers make a classic group of a consumer group."""
     forget: Callable[[GroupId], None]
     """The journey of this group is over."""
+    ears: MoveEars
     write_end: Callable[[GroupId], None]
     """What it came to is to be written down."""
 
@@ -227,6 +228,7 @@ class Journey:
             else:
                 self.progress.refuse((unwritten(self._order.group_id),), "it was not begun; nothing was changed")
         elif not isinstance(found, tuple):
+            self._life.ears.move_began(self._order)
             self._begin_leg(found)
 
     def _give_way(self) -> None:
@@ -523,6 +525,9 @@ class Journey:
         # Where it stayed against its rule it stays no more: it was moved.
         parts.stays.go_by_rule(group_id)
         parts.moving.end(group_id)
+        upstream = self._around.upstream
+        epochs = {one: upstream.epoch_of(MemberRef(group_id, one)) for one in upstream.members_of(group_id)}
+        self._life.ears.move_settled(group_id, place, epochs)
         self._forget()
         self._life.write_end(group_id)
         for held in () if self._move is None else self._move.take_joins():

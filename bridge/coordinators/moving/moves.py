@@ -10,7 +10,7 @@ from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
 from bridge.coordinators.moving.journey import Journey, Life, Parts
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.silent_members import Known, SilentMembers
-from bridge.coordinators.moving.surroundings import is_not_known
+from bridge.coordinators.moving.surroundings import MoveEars, NoEars, is_not_known
 from bridge.coordinators.moving.unfinished import UnfinishedMove, settle_seats
 from bridge.migration.moves.itinerary import order_resumed, resumed
 from bridge.migration.orders import MoveOrder, MoveProgress, Obstacle
@@ -35,6 +35,8 @@ class LiveMoves:
         self._ended: dict[GroupId, Progress] = {}
         self.reconverts: Callable[[], Awaitable[bool | None]] = is_not_known
         """Whether brokers make a classic group of a consumer group; set by who can ask them."""
+        self.ears: MoveEars = NoEars()
+        """Who hears of moves; set before `start_in`."""
         self._silent = SilentMembers(
             Known(
                 mapped=self._around.mapped,
@@ -117,6 +119,7 @@ class LiveMoves:
             supervised=self._supervised,
             reconverts=self._ask_whether_brokers_reconvert,
             forget=self._forget,
+            ears=self.ears,
             write_end=partial(self._start_writing_end, nursery),
         )
         for one in self._unfinished:

@@ -1,11 +1,13 @@
 """What every move is made with, whatever it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode, quote
@@ -41,6 +43,30 @@ class Around:
         """Whether who joins is no member yet, as far as is known: of such nothing is lost while it waits."""
         is_at_broker = self.home(group_id, member_id) is Road.PASS
         return is_at_broker and self.ways.roster.is_newcomer(via, group_id, member_id)
+
+
+class MoveEars(Protocol):
+    """Who hears what becomes of groups by moves."""
+
+    def move_began(self, order: MoveOrder) -> None:
+        """It was looked whether a move can be made, it can, and nothing has changed so far."""
+        ...
+
+    def move_settled(self, group_id: GroupId, place: Road, epochs: Mapping[MemberId, int]) -> None:
+        """A move has ended. The group's road is `place`; the members with an epoch are classic clients that the bridge
+        makes members of the broker's consumer group.
+        """
+        ...
+
+
+class NoEars:
+    """Nobody hears it."""
+
+    def move_began(self, order: MoveOrder) -> None:
+        """See `MoveEars`."""
+
+    def move_settled(self, group_id: GroupId, place: Road, epochs: Mapping[MemberId, int]) -> None:
+        """See `MoveEars`."""
 
 
 def in_a_sentence(refused: Refused) -> str:

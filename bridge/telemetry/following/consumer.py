@@ -1,4 +1,5 @@
-"""Follows the consumer protocol: ConsumerGroupHeartbeat and its answer, on every road.
+"""Follows the consumer protocol: ConsumerGroupHeartbeat and its answer, on every road; on road `upstream` also those
+that the bridge sends in the place of a classic client.
 
 Where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
 """
@@ -27,7 +28,7 @@ GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 
 
 class ConsumerFollower:
-    """Members that speak the consumer protocol."""
+    """Members of consumer groups, who beat by themselves or by the bridge."""
 
     def __init__(
         self,
@@ -45,9 +46,17 @@ class ConsumerFollower:
         self._silence = silence
 
     def report_came(
-        self, group: GroupTrack, ref: object, request: ConsumerGroupHeartbeat, client: ClientIdentity, at_us: int
+        self,
+        group: GroupTrack,
+        ref: object,
+        request: ConsumerGroupHeartbeat,
+        client: ClientIdentity,
+        spoken: Protocol,
+        at_us: int,
     ) -> None:
-        """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
+        """A heartbeat came of a member whose client speaks `spoken`: it may join, acknowledge what was to be given up,
+        or say something new.
+        """
         member = group.members.get(request.member_id)
         owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
         before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
@@ -56,7 +65,7 @@ class ConsumerFollower:
             join = Join(
                 member_id=request.member_id,
                 instance_id=request.instance_id,
-                protocol=Protocol.CONSUMER,
+                protocol=spoken,
                 inputs=inputs,
                 at_us=at_us,
             )
@@ -80,6 +89,7 @@ class ConsumerFollower:
         ref: object,
         request: ConsumerGroupHeartbeat,
         reply: ConsumerGroupHeartbeatReply,
+        spoken: Protocol,
         at_us: int,
     ) -> None:
         """A heartbeat was answered."""
@@ -95,7 +105,7 @@ class ConsumerFollower:
                 is_back = request.member_epoch == STATIC_LEAVE_EPOCH
                 self._writer.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
         else:
-            self._lives(group, join, request, reply, at_us)
+            self._lives(group, join, request, reply, spoken, at_us)
         self._writer.look(group, at_us)
 
     def _lives(
@@ -104,20 +114,25 @@ class ConsumerFollower:
         join: Join | None,
         request: ConsumerGroupHeartbeat,
         reply: ConsumerGroupHeartbeatReply,
+        spoken: Protocol,
         at_us: int,
     ) -> None:
         writer = self._writer
-        if not group.is_led and reply.member_epoch > group.epoch:
-            began_us = at_us if join is None else join.at_us
-            writer.begin_rebalance(group, began_us, reply.member_epoch)
         member_id = reply.member_id or request.member_id
         member = group.members.get(member_id)
+        if not group.is_led and reply.member_epoch > group.epoch:
+            if group.is_on_the_move and self._keeps_all(member, reply):
+                # The broker counts on when it takes a classic group over: nobody joined, and nothing is dealt.
+                group.epoch = reply.member_epoch
+            else:
+                began_us = at_us if join is None else join.at_us
+                writer.begin_rebalance(group, began_us, reply.member_epoch)
         writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
         if join is not None:
             member = self._classic.tell_join(group, join, member_id)
         if member is None:
             return
-        member.speak_consumer()
+        member.speak(spoken)
         member.be_told_interval(reply.heartbeat_interval_ms)
         group.natives.add(member_id)
         writer.advance(group, member, reply.member_epoch, at_us)
@@ -130,6 +145,12 @@ class ConsumerFollower:
             writer.rest(group, member, at_us)
         else:
             writer.settle(group, member, at_us)
+
+    def _keeps_all(self, member: MemberTrack | None, reply: ConsumerGroupHeartbeatReply) -> bool:
+        """Whether a member goes on with what it has."""
+        if member is None or member.protocol is not Protocol.CLASSIC:
+            return False
+        return reply.assignment is None or self._topics(reply.assignment) == member.assigned
 
     def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
         writer = self._writer

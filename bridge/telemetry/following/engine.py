@@ -162,6 +162,8 @@ class EngineFollower:
         self, group_id: GroupId, kind: Protocol, epoch: int, conversions: Mapping[GroupId, Conversion], at_us: int
     ) -> None:
         group = self._track(group_id)
+        # It was its broker's until now, if it was moved here.
+        group.road = Road.EMBEDDED
         conversion = conversions.get(group_id)
         if conversion is None:
             group.group_type, group.is_led, group.epoch = kind, kind is Protocol.CONSUMER, epoch

@@ -160,8 +160,9 @@ class FactWriter:
         rebalance = group.rebalance
         if rebalance is None or group.joins or at_us - rebalance.touched_us < FROZEN_US:
             return False
-        behind = [member for member_id, member in group.members.items() if member_id not in group.settled]
-        if not all(member.protocol is Protocol.CONSUMER and member.is_calm and is_frozen(member) for member in behind):
+        behind = group.members.keys() - group.settled
+        members = [group.members[member_id] for member_id in behind]
+        if not (group.natives.issuperset(behind) and all(one.is_calm and is_frozen(one) for one in members)):
             return False
         self.end_rebalance(group, Outcome.COMPLETED, rebalance.touched_us)
         return True

@@ -4,7 +4,7 @@ Time comes in with each, in microseconds that never go back.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -28,7 +28,16 @@ from bridge.telemetry.schema.facts import (
     RebalanceBegan,
     RebalanceEnded,
 )
-from bridge.telemetry.schema.terms import Carrier, Departure, OperatorAction, Outcome, Phase, Protocol, Road
+from bridge.telemetry.schema.terms import (
+    Carrier,
+    Conversion,
+    Departure,
+    OperatorAction,
+    Outcome,
+    Phase,
+    Protocol,
+    Road,
+)
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -126,6 +135,8 @@ class Opened(NamedTuple):
     group: GroupTrack
     request: GroupRequest
     client: ClientIdentity
+    spoken: Protocol
+    """What the client speaks, where the bridge sends the heartbeats of a consumer group in its place."""
 
 
 class Follower:
@@ -158,6 +169,7 @@ class Follower:
         if group is None:
             return False
         self._hear(ref, group, request, request)
+        spoken = Protocol.CLASSIC if road is Road.UPSTREAM else Protocol.CONSUMER
         match request:
             case JoinGroup():
                 self._classic.join_came(group, ref, request, client, at_us)
@@ -166,13 +178,13 @@ class Follower:
             case LeaveGroup():
                 self._classic.leave_came(group, request, client)
             case ConsumerGroupHeartbeat():
-                self._consumer.report_came(group, ref, request, client, at_us)
+                self._consumer.report_came(group, ref, request, client, spoken, at_us)
             case OffsetCommit():
                 if not self._commits.is_wanted(group, request):
                     return False
             case Heartbeat():
                 pass
-        self._open.setdefault(ref.connection, {})[ref] = Opened(group, request, client)
+        self._open.setdefault(ref.connection, {})[ref] = Opened(group, request, client, spoken)
         return True
 
     def answered(self, ref: RequestRef, reply: GroupReply, at_us: int) -> None:
@@ -180,7 +192,7 @@ class Follower:
         opened = self._close(ref)
         if opened is None:
             return
-        group, request, client = opened
+        group, request, client, spoken = opened
         match request, reply:
             case JoinGroup(), JoinGroupReply():
                 self._classic.join_answered(group, ref, reply, at_us)
@@ -192,8 +204,8 @@ class Follower:
                 self._classic.leave_answered(group, request, reply, at_us)
             case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
                 if reply.error is ErrorCode.NONE and request.member_epoch > JOIN_EPOCH:
-                    self._meet(group, request, reply.member_epoch, client, at_us)
-                self._consumer.report_answered(group, ref, request, reply, at_us)
+                    self._meet(group, request, reply.member_epoch, client, spoken, at_us)
+                self._consumer.report_answered(group, ref, request, reply, spoken, at_us)
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
         self._hear(ref, group, request, reply)
@@ -254,7 +266,7 @@ class Follower:
         self, group: GroupTrack, request: Heartbeat, error: ErrorCode, client: ClientIdentity, at_us: int
     ) -> None:
         if error is ErrorCode.NONE:
-            self._meet(group, request, request.generation, client, at_us)
+            self._meet(group, request, request.generation, client, Protocol.CLASSIC, at_us)
             return
         member = group.members.get(request.member_id)
         if member is not None:
@@ -266,6 +278,7 @@ class Follower:
         request: Heartbeat | ConsumerGroupHeartbeat,
         epoch: int,
         client: ClientIdentity,
+        spoken: Protocol,
         at_us: int,
     ) -> None:
         """A member that was there before anybody listened: on road `pass` a restart of the bridge shows it so."""
@@ -274,7 +287,7 @@ class Follower:
         is_classic = isinstance(request, Heartbeat)
         member = MemberTrack(
             member_id=request.member_id,
-            protocol=Protocol.CLASSIC if is_classic else Protocol.CONSUMER,
+            protocol=spoken,
             instance_id=request.instance_id,
             inputs=read_client(client),
             generation=epoch if is_classic else UNKNOWN_EPOCH,
@@ -323,8 +336,21 @@ class Follower:
             present = {} if group is None else group.members
             wanted = {one.member_id for one in present.values() if {one.member_id, one.instance_id} & set(members)}
             self.engine.removing = {(group_id, member_id) for member_id in (wanted if members else present)}
+        group = self.groups.get(group_id)
+        if group is not None and action is OperatorAction.MOVE:
+            group.begin_move()
         fact = OperatorActed(group_id=group_id, action=action, members=tuple(members))
-        self.writer.tell(self.groups.get(group_id), fact, at_us)
+        self.writer.tell(group, fact, at_us)
+
+    def settled(self, group_id: GroupId, road: Road, epochs: Mapping[MemberId, int], at_us: int) -> None:
+        """A move has ended (`coordinators.moving.surroundings.MoveEars`)."""
+        group = self.groups.get(group_id)
+        if group is not None and not group.is_led:
+            group.settle(road, epochs)
+            if group.natives:
+                self.writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
+            else:
+                self.writer.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
 
     def expire(self, at_us: int) -> None:
         """Time passes: members of road `pass` whose connection is gone for a session are gone too, and rebalances go on

@@ -217,9 +217,9 @@ class MemberTrack:
         self.former = self.assigned
         self.presence = Heard(self.connection) if isinstance(self.presence, Leaving) else self.presence
 
-    def speak_consumer(self) -> None:
-        """It speaks the consumer protocol from now on."""
-        self.protocol = Protocol.CONSUMER
+    def speak(self, protocol: Protocol) -> None:
+        """Its client speaks this from now on."""
+        self.protocol = protocol
 
     def enter(self, phase: Phase, rebalance_id: str, holders: tuple[str, ...] = ()) -> None:
         """It enters a phase, as part of this rebalance, and waits in it for these members."""
@@ -322,7 +322,8 @@ class GroupTrack:
     coordinator was handed out; `unwritten` are members that it can't know: Kafka writes a classic generation down when
     its shares have come, and the former coordinator went before that. `is_resumed`: it passes, and the run before ended
     in the middle of a rebalance; then `issued` are the ids that newcomers were given to join with (KIP-394), and all
-    others were there before. `brought` is what a leader's SyncGroup assigned, as bytes and read, to those whose own
+    others were there before. `is_on_the_move` while an operator moves
+    it. `brought` is what a leader's SyncGroup assigned, as bytes and read, to those whose own
     SyncGroup is not answered yet.
     """
 
@@ -338,6 +339,8 @@ class GroupTrack:
     rebalance: RebalanceTrack | None = None
     last_rebalance_id: str = ""
     natives: set[MemberId] = field(default_factory=set)
+    """Members of a consumer group, by whatever their clients speak: their epochs tell of rebalances."""
+    is_on_the_move: bool = False
     leader: str = ""
     assignor: str = ""
     broker_id: int | None = None
@@ -360,6 +363,25 @@ class GroupTrack:
             for member in self.members.values()
             if member.reached == UNKNOWN_EPOCH and member.generation > written_last
         )
+
+    def begin_move(self) -> None:
+        """An operator moves it."""
+        self.is_on_the_move = True
+
+    def settle(self, road: Road, epochs: Mapping[MemberId, int]) -> None:
+        """A move has ended: this is its road, and these are members of the broker's consumer group in the place of
+        their classic clients.
+
+        The epoch that they were taken over with is no rebalance, and a group that is classic again counts generations.
+        """
+        self.road, self.is_on_the_move = road, False
+        is_given_back = {one.member_id for one in self.members.values() if one.protocol is Protocol.CLASSIC}
+        self.natives -= is_given_back - epochs.keys()
+        self.natives |= epochs.keys() & self.members.keys()
+        self.epoch = max((self.epoch, *epochs.values()))
+        for member_id in epochs.keys() & self.members.keys():
+            self.members[member_id].enter_epoch(epochs[member_id])
+            self.members[member_id].reach(epochs[member_id])
 
     @property
     def rebalance_id(self) -> str:

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from bridge.telemetry.group_figures import LOST
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.rebalance import Rebalance
-from bridge.telemetry.schema.facts import CommitPassed, Event, GroupFact, MemberFact, MemberLeft, OperatorActed
+from bridge.telemetry.schema.facts import (
+    BridgeStarted,
+    CommitPassed,
+    Event,
+    GroupDeleted,
+    GroupFact,
+    MemberFact,
+    MemberLeft,
+    OperatorActed,
+)
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
 from translators.dialects.counts import counted
 
@@ -94,8 +103,9 @@ def find_evidence(events: Iterable[Event], group_id: str, since_us: int | None =
         if rebalance.began_wall_us >= first_us:
             chapters[bisect_right(begins, rebalance.began_wall_us) - 1].add(rebalance)
     protocols: dict[str, Protocol] = {}
-    for event in named:
+    for event in own:
         _follow(event, protocols)
+    for event in named:
         if event.stamp.wall_us >= first_us:
             _count(chapters[bisect_right(begins, event.stamp.wall_us) - 1], event)
     return Evidence(group_id, chapters, Counter(protocol.value for protocol in protocols.values()))
@@ -116,7 +126,10 @@ def _is_move(event: Event) -> bool:
 def _follow(event: Event, protocols: dict[str, Protocol]) -> None:
     """Who is a member, and what it speaks."""
     fact = event.fact
-    if isinstance(fact, MemberLeft):
+    if isinstance(fact, BridgeStarted):
+        # Who went while nobody listened never left; the others are met again, or revived.
+        protocols.clear()
+    elif isinstance(fact, MemberLeft):
         protocols.pop(fact.member_id, None)
     elif isinstance(fact, MemberFact):
         protocols[fact.member_id] = fact.protocol
@@ -124,7 +137,8 @@ def _follow(event: Event, protocols: dict[str, Protocol]) -> None:
 
 def _count(chapter: Chapter, event: Event) -> None:
     fact = event.fact
-    if isinstance(fact, GroupFact):
+    if isinstance(fact, GroupFact) and not isinstance(fact, GroupDeleted):
+        # A group of the bridge's own is deleted when it goes back to its broker.
         chapter.road = fact.road.value
     if isinstance(fact, CommitPassed) and fact.error:
         chapter.failed_commits += 1

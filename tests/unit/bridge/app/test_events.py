@@ -7,11 +7,12 @@ from trio.testing import MockClock
 
 from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.composition import make_owner
-from bridge.app.events import EventWatch, Watch, events_folder, file_limits, watched
+from bridge.app.events import FOLLOWED_ROADS, EventWatch, Watch, events_folder, file_limits, watched
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.migration.orders import MoveOrder
+from bridge.migration.route import ROADS_OF_RULES
 from bridge.migration.route import Road as MigrationRoad
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import SinkUnusable
@@ -31,7 +32,6 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
 from tests.support.embedded_world import embedded_world
 from tests.support.logged_events import read_events
-from tests.support.obedient_moves import STUCK, ObedientMoves
 from tests.support.owned_group import TOPIC
 from tests.support.proxy import NoGroups
 from translators.dialects.ids import GroupId, MemberId
@@ -112,18 +112,19 @@ async def test_operators_orders_are_told_unless_only_tried(tmp_path: Path) -> No
     ]
 
 
-async def test_moves_that_begin_are_told(tmp_path: Path) -> None:
-    """One that is refused, or only tried, has changed nothing."""
+def test_moves_are_told(tmp_path: Path) -> None:
+    """When they begin; where they ended shows in what its members do next."""
     config = _config(tmp_path)
-    servant = ObedientMoves()
     with watched(config, _owner(config)) as watch:
-        moves = watch.over_moves(servant)
-        moves.start(MoveOrder(GroupId("g"), MigrationRoad.UPSTREAM, (MemberId("m"),)))
-        moves.start(MoveOrder(STUCK, MigrationRoad.UPSTREAM))
-        await moves.check(MoveOrder(GroupId("g"), MigrationRoad.PASS))
-        assert moves.progress(GroupId("g")) == servant.moves[GroupId("g")]
+        watch.move_began(MoveOrder(GroupId("g"), MigrationRoad.UPSTREAM, (MemberId("m"),)))
+        watch.move_settled(GroupId("g"), MigrationRoad.UPSTREAM, {MemberId("m"): 3})
     told = [fact for fact in _facts(tmp_path) if isinstance(fact, OperatorActed)]
     assert [(one.group_id, one.action, one.members) for one in told] == [("g", OperatorAction.MOVE, ("m",))]
+
+
+def test_every_place_has_its_word_in_the_log() -> None:
+    """Where the rules can send a group a move can."""
+    assert set(FOLLOWED_ROADS) == set(ROADS_OF_RULES)
 
 
 def test_place_that_is_none_is_refused(tmp_path: Path) -> None:

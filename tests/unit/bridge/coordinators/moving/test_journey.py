@@ -1,6 +1,6 @@
 """Orders on their way, leg by leg, over restarts, and what becomes of groups and members afterwards."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -130,6 +130,33 @@ async def test_task_that_fails_before_it_does_anything_leaves_the_group_to_the_n
         monkeypatch.setattr(supervision, "carry_out", fail)
         assert (await world.order(to)).stage is MoveStage.REFUSED
         assert (await world.order(Road.UPSTREAM)).stage is MoveStage.MOVING
+
+
+class Heard:
+    """What was heard of moves."""
+
+    def __init__(self) -> None:
+        self.words: list[object] = []
+
+    def move_began(self, order: MoveOrder) -> None:
+        """See `MoveEars`."""
+        self.words.append(order.destination)
+
+    def move_settled(self, group_id: GroupId, place: Road, epochs: Mapping[MemberId, int]) -> None:
+        """See `MoveEars`."""
+        self.words.append((place, dict(epochs)))
+
+
+async def test_only_moves_that_begin_are_told_and_where_their_group_is_then(autojump_clock: MockClock) -> None:
+    """One that is refused has changed nothing: it would cut a report of the group in two."""
+    heard = Heard()
+    async with moving_world(ears=heard) as world:
+        assert (await world.order(Road.UPSTREAM)).stage is MoveStage.REFUSED
+        assert heard.words == []
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await take_over(world, "a")
+        assert heard.words == [Road.UPSTREAM, (Road.UPSTREAM, {"a": GENERATION})]
 
 
 async def test_one_member_after_the_other_each_keeps_its_road(autojump_clock: MockClock) -> None:

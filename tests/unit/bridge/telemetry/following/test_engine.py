@@ -20,7 +20,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
     TargetComputed,
 )
-from bridge.telemetry.schema.terms import Cause, Departure, OperatorAction
+from bridge.telemetry.schema.terms import Cause, Departure, OperatorAction, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
 from tests.support.heard import Ears, HeardGroup, short
 from tests.support.owned_group import CLIENT, GROUP, ClassicClient, ConsumerClient
@@ -266,3 +266,11 @@ def test_member_that_leaves_while_the_first_target_is_waited_for_is_told_when_it
     assert explained[-1] is Cause.LEAVE
     assert Cause.UNKNOWN not in explained
     assert group.guard.bugs == 0
+
+
+def test_group_that_passed_until_the_bridge_took_it_is_on_the_road_of_the_bridge() -> None:
+    """It was adopted: what was heard of it before was of its broker."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.follower.advanced(Outcome(records=(ClassicGroupCreated(GROUP),)), 5)
+    assert ears.follower.groups[GROUP].road is Road.EMBEDDED

@@ -41,3 +41,18 @@ def test_where_a_member_speaks_from_is_no_change_of_what_it_wants() -> None:
 def test_group_without_a_rebalance_has_an_empty_id() -> None:
     """As facts say it."""
     assert GroupTrack(group_id=GroupId("g"), road=Road.PASSING).rebalance_id == ""
+
+
+def test_member_that_was_given_back_counts_generations_again() -> None:
+    """Else its next rebalance would be taken for one of a consumer group, and its take-over for a rebalance."""
+    taken, native = (
+        MemberTrack(member_id=MemberId(name), protocol=protocol)
+        for name, protocol in (("a", Protocol.CLASSIC), ("n", Protocol.CONSUMER))
+    )
+    members = {one.member_id: one for one in (taken, native)}
+    group = GroupTrack(group_id=GroupId("g"), road=Road.PASSING, epoch=3, members=members, natives={MemberId("n")})
+    group.settle(Road.UPSTREAM, {MemberId("a"): 4})
+    assert (group.road, group.epoch, group.natives) == (Road.UPSTREAM, 4, {"a", "n"})
+    assert (taken.member_epoch, taken.reached) == (4, 4)
+    group.settle(Road.PASSING, {})
+    assert (group.road, group.epoch, group.natives) == (Road.PASSING, 4, {"n"})

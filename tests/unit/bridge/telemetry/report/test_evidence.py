@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.telemetry.report.evidence import Chapter, Evidence, find_evidence
-from bridge.telemetry.schema.facts import Event
+from bridge.telemetry.schema.facts import BridgeStarted, CommitPassed, Event, GroupDeleted, MemberLeft, Stamp
+from bridge.telemetry.schema.terms import Road
 from tests.support.event_stories import cooperative_handover
 from tests.support.moved_log import moved_log
 
@@ -35,6 +36,24 @@ def test_log_without_a_move_is_one_chapter() -> None:
     assert [chapter.title for chapter in found(events).chapters] == ["all of the log"]
     assert found(events, since_us=0).chapters[0].rebalances.total() == 0
     assert find_evidence(events, "nobody") is None
+
+
+def test_who_was_a_member_before_a_restart_is_one_no_more_unless_heard_again() -> None:
+    """It may have gone while nobody listened."""
+    events = cooperative_handover().events
+    last = events[-1].stamp
+    started = Event(Stamp("next", 1, last.wall_us, last.mono_us), BridgeStarted(bridge_version="1", is_revived=False))
+    assert found(events).protocols
+    assert not found([*events, started]).protocols
+
+
+def test_group_that_the_bridge_no_longer_has_is_not_said_to_be_on_its_road() -> None:
+    """It went back to its broker, of which nothing was heard yet."""
+    events = [event for event in moved_log() if not isinstance(event.fact, CommitPassed | MemberLeft)]
+    last = events[-1].stamp
+    deleted = GroupDeleted(group_id="orders", road=Road.EMBEDDED)
+    evidence = found([*events, Event(Stamp(last.boot, last.number + 1, last.wall_us, last.mono_us), deleted)])
+    assert evidence.chapters[-1].road == ""
 
 
 @pytest.mark.parametrize(
