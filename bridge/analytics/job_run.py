@@ -166,8 +166,8 @@ def require_unpacked(path: str, taken: Collection[str] = ()) -> None:
     if packed:
         file, how = packed[0]
         raise AnalyticsError(
-            f"EB-ANALYTICS-018: {len(packed)} of {len(files)} files of {path} are compressed, such as {file.name} "
-            f"({how}), and would be left out; unpack them there, or move them away if they are not to count"
+            f"EB-ANALYTICS-018: compressed files are in {path} ({len(packed):,} of {len(files):,}), such as "
+            f"{file.name} ({how}), and would be left out; unpack them there, or move them away if they are not to count"
         )
 
 

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.batches import Intake, intake_after
-from bridge.analytics.intake.closed_files import Inbox
+from bridge.analytics.intake.closed_files import Inbox, let_go
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.gaps import Gap, note_gaps
 from bridge.analytics.intake.sources import (
@@ -104,7 +104,12 @@ class Stream:
                 # Read once: retention may remove more before a second time, and nobody would note that.
                 rows = rows.persist(StorageLevel.DISK_ONLY)
                 tell_gaps(note_gaps(self._store, rows, batch))
-            self.take(source.delivery(rows), batch)
+            delivery = source.delivery(rows)
+            self.take(delivery, batch)
+            if isinstance(source, FolderSource) and source.is_inbox:
+                # Before Spark notes the batch as done: who dies here has it handed over again, and lets go of it then.
+                for file in delivery.files:
+                    let_go(Path(file.path))
         except Exception as fault:
             self.fault = fault
             raise
@@ -261,7 +266,7 @@ def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
         return source, lambda: None
     inbox = inbox_of(wanted)
     inbox.feed()
-    return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files), inbox.feed
+    return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files, is_inbox=True), inbox.feed
 
 
 def broken(problem: Exception, source: Source) -> str:

@@ -11,6 +11,7 @@ from deltalake.exceptions import DeltaError
 from bridge.analytics.errors import AnalyticsError, first_line
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.upkeep import Tended, Upkeep, tend
+from translators.dialects.counts import counted
 
 PROBE = "_now"
 
@@ -44,8 +45,8 @@ def told_failures() -> Iterator[None]:
 def told(done: Collection[Tended]) -> list[str]:
     """What was done in lines, a table each; those for which nothing was due are left out."""
     lines = [
-        f"{one.table:<12}{one.expired:>6} files of old days left, {len(one.gathered)} days gathered, "
-        f"{one.removed} files removed"
+        f"{one.table:<13}{counted(one.expired, 'file of old days left', 'files of old days left')}, "
+        f"{counted(len(one.gathered), 'day')} gathered, {counted(one.removed, 'file')} removed"
         for one in done
         if one.expired or one.gathered or one.removed
     ]

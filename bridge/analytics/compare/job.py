@@ -14,6 +14,7 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec
 from bridge.migration.canary.judging import Interval, Judgement, Rules, Verdict, judge
 from bridge.migration.canary.pairing import Pairing, Unit, pair_up
+from translators.dialects.counts import counted
 
 MICROS = 1_000_000
 STATUS: Mapping[Verdict, int] = {Verdict.PASSED: 0, Verdict.FAIL: 1, Verdict.INSUFFICIENT: 3}
@@ -50,8 +51,8 @@ def compare(views: Views, spec: CompareSpec, rules: Rules) -> Comparison:
     pairing = pair_up(chosen.units, int(spec.pair_within_s * MICROS))
     if not pairing.control_units or not pairing.treatment_units:
         raise AnalyticsError(
-            f"EB-ANALYTICS-021: {pairing.control_units} units ({spec.unit}) match --control and "
-            f"{pairing.treatment_units} match --treatment; both need some: check the filters, and that the tables "
+            f"EB-ANALYTICS-021: --control matches {counted(pairing.control_units, spec.unit)} and --treatment "
+            f"{counted(pairing.treatment_units, spec.unit)}; both need some: check the filters, and that the tables "
             "cover the time of the canary"
         )
     judgement = None if pairing.is_apart else judge(pairing.pairs, rules)
@@ -68,10 +69,10 @@ def _apart(chosen: Sample, pairing: Pairing, spec: CompareSpec) -> str:
     control = _span([unit for unit in chosen.units if unit.control])
     treatment = _span([unit for unit in chosen.units if unit.treatment])
     return (
-        f"EB-ANALYTICS-023: of {pairing.control_units} units of the control ({control}) and {pairing.treatment_units} "
-        f"of the treatment ({treatment}) only {len(pairing.pairs)} began within {spec.pair_within_s:g} s of one of the "
-        "other arm: what differs may be the time. Let both arms run at once, or switch the treatment on and off by "
-        "turns shorter than --pair-within"
+        f"EB-ANALYTICS-023: of {counted(pairing.control_units, spec.unit)} of the control ({control}) and "
+        f"{pairing.treatment_units:,} of the treatment ({treatment}) only {len(pairing.pairs):,} began within "
+        f"{spec.pair_within_s:g} s of one of the other arm: what differs may be the time. Let both arms run at once, "
+        "or switch the treatment on and off by turns shorter than --pair-within"
     )
 
 
@@ -83,12 +84,16 @@ def _span(units: Sequence[Unit]) -> str:
 def describe(comparison: Comparison, rules: Rules) -> list[str]:
     """The judgement in lines for people."""
     found = comparison.judgement
-    after = "" if found.decided_after is None else f", certain after {found.decided_after} of {found.pairs} pairs"
-    rate, more = found.win_rate, found.difference_s
+    after = (
+        ""
+        if found.decided_after is None
+        else f", certain after {found.decided_after:,} of {counted(found.pairs, 'pair')}"
+    )
+    rate, more, treated = found.win_rate, found.difference_s, found.treatment_count
     lines = [
         f"verdict: {found.verdict.value}{after}",
-        f"control {found.control_count} times, treatment {found.treatment_count}; zero for who did not wait",
-        f"{found.pairs} pairs; {comparison.unpaired} found no partner",
+        f"control {counted(found.control_count, 'time')}, treatment {treated:,}; zero for who did not wait",
+        f"{counted(found.pairs, 'pair')}; {comparison.unpaired:,} found no partner",
         f"a verdict needs {rules.pairs_min} pairs, and errs with probability {rules.alpha:g} at most",
         f"the treatment is the slower one in {rate.estimate:.1%} of cases ({rate.low:.1%} to {rate.high:.1%})",
         f"50% is no difference, and surely less than {0.5 + rules.margin:.0%} passes",

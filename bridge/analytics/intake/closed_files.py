@@ -88,8 +88,24 @@ def link(path: Path, place: Path) -> bool:
     return True
 
 
+def let_go(place: Path) -> None:
+    """Leave of a file that has been taken nothing but this name of it, which says that it counts already.
+
+    Else nothing that a bridge deletes would ever free its room, and a copy take that of the log a second time. What the
+    log itself has under the name stays as it is. Raises OSError.
+    """
+    empty = _unready(place)
+    empty.write_bytes(b"")
+    empty.replace(place)
+
+
+def _unready(place: Path) -> Path:
+    """A name beside a place that nobody takes for a file of a log."""
+    return place.with_name(f".{place.name}.part")
+
+
 def _copy(path: Path, place: Path) -> bool:
-    part = place.with_name(f".{place.name}.part")
+    part = _unready(place)
     try:
         shutil.copyfile(path, part)
     except FileNotFoundError:

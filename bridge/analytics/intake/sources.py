@@ -18,6 +18,10 @@ from bridge.analytics.intake.reading import LINE, SOURCE
 
 REACH_TIMEOUT_S = 10.0
 _OF_FILES = "path string, modificationTime timestamp, length long, content binary"
+ANY_AGE = "36500d"
+"""Spark passes over a file, without a word, that is a week older than the last one that it has seen: so would be the
+log of a bridge that somebody brings late.
+"""
 _AT_ONCE = {
     "kafka.max.poll.records": "20000",
     "kafka.max.partition.fetch.bytes": str(8 * 2**20),
@@ -67,14 +71,17 @@ class TopicSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSource:
-    """A folder of complete files; `batch_files` bounds how many of them a micro-batch takes."""
+    """A folder of complete files; `batch_files` bounds how many of them a micro-batch takes. Those of an inbox are the
+    stream's own, and nobody needs what they hold once it has been taken.
+    """
 
     folder: str
     batch_files: int
+    is_inbox: bool = False
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The paths of all files there are, and of those that come; what is in them nobody reads for that."""
-        options = {"pathGlobFilter": FILES, "maxFilesPerTrigger": str(self.batch_files)}
+        options = {"pathGlobFilter": FILES, "maxFilesPerTrigger": str(self.batch_files), "maxFileAge": ANY_AGE}
         files = spark.readStream.format("binaryFile").schema(_OF_FILES).options(**options).load(self.folder)
         return files.select("path")
 

@@ -8,6 +8,7 @@ from html import escape
 from bridge.analytics.report.facts import ChangeFacts, CulpritFacts, HeatFacts, ReportFacts, Spread
 from bridge.analytics.report.plots import Bar, Heat, bars, heat_map
 from bridge.analytics.report.questions import HOUR_US
+from translators.dialects.counts import counted
 
 TONES = {"classic": 0, "consumer": 1}
 TICKS_MAX = 7
@@ -97,14 +98,14 @@ def _lead(facts: ReportFacts) -> str:
     stood = "no partition stood still" if facts.stall is None else _stood(facts.stall)
     when = "" if facts.began_us is None else f", {time_shown(facts.began_us[0])} to {time_shown(facts.began_us[1])} UTC"
     return (
-        f"{facts.rebalances:,} rebalances{when}; {stood}; members were told to rejoin or to revoke {told:,} times, "
-        f"{disturbed:,} times without need."
+        f"{counted(facts.rebalances, 'rebalance')}{when}; {stood}; members were told to rejoin or to revoke "
+        f"{counted(told, 'time')}, {counted(disturbed, 'time')} without need."
     )
 
 
 def _stood(stall: Spread) -> str:
     return (
-        f"{stall.count:,} times a partition stood still, half of them for up to {shown(stall.p50_us)}, "
+        f"{counted(stall.count, 'time')} a partition stood still, half of them for up to {shown(stall.p50_us)}, "
         f"95 % for up to {shown(stall.p95_us)}, the longest for {shown(stall.max_us)}"
     )
 

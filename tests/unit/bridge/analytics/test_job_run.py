@@ -47,16 +47,18 @@ def test_compressed_files_are_one_sentence(tmp_path: Path) -> None:
     events.mkdir()
     packed = events / "events-a-000001.jsonl.gz"
     packed.write_bytes(gzip.compress(b"{}\n"))
-    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of 1 files .*\(gzip\).*unpack them there"):
+    with pytest.raises(
+        AnalyticsError, match=r"^EB-ANALYTICS-018: .* \(1 of 1\), such as .*\(gzip\).*unpack them there"
+    ):
         require_input(str(events))
     (events / "events-a-000002.jsonl").write_text("{}\n")
     (events / "events-a-000003.jsonl.old").write_text("{}\n")
     require_input(str(events))
-    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of 3 "):
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: .* \(1 of 3\), "):
         require_unpacked(str(events))
     packed.rename(events / "events-a-000001.jsonl")
     for path in (events, events / "events-a-000001.jsonl"):
-        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: 1 of .*events-a-000001\.jsonl \(gzip\)"):
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-018: .* \(1 of .*events-a-000001\.jsonl \(gzip\)"):
             require_unpacked(str(path))
     (events / "events-a-000001.jsonl").unlink()
     require_unpacked(str(events))

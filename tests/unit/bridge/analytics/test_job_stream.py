@@ -1,6 +1,7 @@
 """The streaming job: what it says when it breaks, and what it follows. Restarts are in tests/pipeline."""
 
 import gzip
+import os
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import (
+    INBOX,
     Stream,
     broken,
     drain,
@@ -31,6 +33,7 @@ from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.spark import lines_of
 
+NOON_S, DAY_S = 1_764_072_000, 86_400
 TOPIC = TopicSource(bootstrap="h:1", topic="t", batch_lines=1)
 
 
@@ -94,7 +97,7 @@ def test_options_names_its_source(tmp_path: Path) -> None:
     folder, _ = source_of(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
     noting, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1, on_gap="note"))
     assert (topic, noting) == (TOPIC, replace(TOPIC, goes_on_at_gaps=True))
-    assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3)
+    assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3, is_inbox=True)
 
 
 def test_folder_elsewhere_is_refused() -> None:
@@ -124,7 +127,7 @@ def test_compressed_file_is_told_unless_the_stream_has_taken_it(tmp_path: Path) 
     wanted = StreamSpec(out=str(tmp_path / "o"), events=str(events))
     for name in ("events-a-000001.jsonl", "events-a-000000.jsonl"):
         (events / f"{name}.gz").write_bytes(gzip.compress(b"{}\n"))
-        with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-018: 1 of 2 files .* such as {name}\.gz \(gzip\)"):
+        with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-018: .* \(1 of 2\), such as {name}\.gz \(gzip\)"):
             require_source(wanted)
         (events / name).write_text("{}\n")
         source_of(wanted)
@@ -149,6 +152,28 @@ def test_batch_that_is_taken_once_more_changes_nothing(store: Store) -> None:
         require_own(store)
     Path(store.path(CHECKPOINT)).mkdir()
     require_own(store)
+
+
+def test_room_of_a_file_is_free_once_it_has_been_taken(store: Store, tmp_path: Path) -> None:
+    """When its bridge deletes it, and no sooner: only the name stays, by which it is known to count. One that is a week
+    older than the others counts, too, as does one that Spark hands over again.
+    """
+    wanted = StreamSpec(out=store.root, events=str(tmp_path / "events"), settled_s=0, batch_files=1)
+    (tmp_path / "events").mkdir()
+
+    def take() -> int:
+        Stream(store).start(source_of(wanted)[0], is_once=True).awaitTermination()
+        return store.read(REJECTED).count()
+
+    for count, name in enumerate("ba", 1):
+        path = tmp_path / "events" / f"events-{name}-000001.jsonl"
+        path.write_text(f"{name}\n")
+        os.utime(path, (NOON_S - count * 8 * DAY_S,) * 2)
+        assert (take(), path.read_text()) == (count, f"{name}\n")
+    assert [path.stat().st_size for path in Path(store.path(INBOX)).glob("events-*")] == [0, 0]
+    for name in ("1", ".1.crc"):
+        Path(store.path(CHECKPOINT), "commits", name).unlink()
+    assert take() == 2
 
 
 def test_interruption_is_noted_and_not_thrown() -> None:

@@ -24,7 +24,7 @@ def test_what_was_done_is_told_by_table() -> None:
         Tended(table="events", expired=2, gathered=("2025-11-20",), removed=9),
         Tended(table="daily", expired=0, gathered=(), removed=0),
     ]
-    assert told(done) == ["events           2 files of old days left, 1 days gathered, 9 files removed"]
+    assert told(done) == ["events       2 files of old days left, 1 day gathered, 9 files removed"]
     assert told(done[1:]) == ["nothing was due"]
     left = Tended(table="events", expired=0, gathered=(), removed=0, is_crossed=True)
     assert told([left]) == ["events       is left until the next upkeep: its files were changed at the same time"]

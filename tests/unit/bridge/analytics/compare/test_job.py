@@ -70,13 +70,16 @@ def test_uncertain_verdict_says_what_to_do(tmp_path: Path) -> None:
     found = compare(views, spec("protocol = 'consumer' and at_us < 600000000"), RULES)
     assert STATUS[found.judgement.verdict] == 3
     assert found.unpaired == 35
+    assert "5 pairs; 35 found no partner" in describe(found, RULES)
     assert "let the canary run on" in describe(found, RULES)[-1]
 
 
 def test_filter_that_matches_nothing_is_one_sentence(tmp_path: Path) -> None:
     """With the counts of both sides."""
     views = filled(tmp_path)
-    with pytest.raises(AnalyticsError, match=r"EB-ANALYTICS-021: 40 units .* 0 match --treatment"):
+    with pytest.raises(
+        AnalyticsError, match=r"EB-ANALYTICS-021: --control matches 40 rebalances and --treatment 0 rebalances"
+    ):
         compare(views, spec("protocol = 'none'"), RULES)
 
 

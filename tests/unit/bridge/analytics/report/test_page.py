@@ -120,6 +120,15 @@ def test_report_says_of_which_time_it_is() -> None:
     assert "0 rebalances; no partition" in markdown(NOTHING)
 
 
+def test_one_of_something_is_no_plural() -> None:
+    """In the sentence at the top."""
+    cause = CauseFacts(cause="join", rebalances=1, moved=1, forced_minimum=1, told=1, disturbed=1)
+    spread = Spread(count=1, p50_us=1, p95_us=1, max_us=1)
+    told = markdown(replace(NOTHING, rebalances=1, stall=spread, causes=[cause]))
+    assert "1 rebalance; 1 time a partition stood still" in told
+    assert "to revoke 1 time, 1 time without need." in told
+
+
 def test_heat_map_of_a_long_time_says_what_a_column_is() -> None:
     """And its worst column is dated by its first hour."""
     heat = HeatFacts(groups=["g"], first_hour=490_000, column_hours=5, stall_us=[[0, 9_000_000]])
