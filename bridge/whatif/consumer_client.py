@@ -74,6 +74,13 @@ class ConsumerClient:
         self._expire(self._group.now_us)
         self._group.coordinator.lost(self._group.connection(self.client.member_id), self._group.now_us)
 
+    def wake(self, client: Client) -> Request:
+        """Its first request after it was frozen: as if nothing had been, until the answer says that it is no member."""
+        self.client, self._is_gone, self._is_busy, self._fetches_until_us = client, False, False, None
+        self._group.want(client.pattern)
+        self._group.coordinator.living.add(client.member_id)
+        return self._request(self._full())
+
     def see_topics(self) -> None:
         """Topics are other than before: that is the coordinator's business."""
 

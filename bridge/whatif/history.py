@@ -17,6 +17,7 @@ from bridge.telemetry.schema.facts import (
     MemberSubscribed,
     PartitionsAssigned,
     PartitionsFetched,
+    PartitionsReleased,
     PhaseBegan,
     PhaseEnded,
     RebalanceBegan,
@@ -166,6 +167,8 @@ def _all(times: Times, usual_us: int) -> int:
 BEGINS_IN_THE_MIDDLE = "history-begins-in-the-middle"
 WENT_BY_ITSELF = frozenset((Departure.LEFT, Departure.POLL_TIMED_OUT, Departure.REMOVED, Departure.REBALANCE_TIMED_OUT))
 """A client whose max.poll.interval.ms is over leaves by itself, whatever it speaks."""
+BEAT_US_MAX = 5_000_000
+"""Kafka's longest default between two heartbeats."""
 FOLLOWS = frozenset((Departure.REPLACED, Departure.GROUP_FULL))
 """Departures that follow from another input, or from the settings."""
 
@@ -235,6 +238,7 @@ class Walk:
         self._present = {one: client_of(known[one]) for one in older_members(moments) if one in known}
         self._began_us = {one.rebalance_id: one.began_us for one in _recorded(moments)}
         self._evidence = {event_id for one in _recorded(moments) for event_id in one.evidence}
+        self._idle_us = _idle_times(moments)
 
     def inputs(self) -> list[Input]:
         """What happened from `start` on; to be called once."""
@@ -287,14 +291,44 @@ class Walk:
             if event_id in self._evidence:
                 # On road `pass` the leader's next JoinGroup shows who is gone; the coordinator knew when it began.
                 expired_us = min(expired_us, self._began_us.get(rebalance_id, expired_us))
-            at_us = expired_us - client.session_ms * 1_000
+            at_us = self._silent_since(client, moment, expired_us)
             yield FellSilent(at_us=at_us, event_id=event_id, rebalance_id=rebalance_id, member_id=member_id)
+
+    def _silent_since(self, client: Client, gone: TimedEvent, expired_us: int) -> int:
+        """When a member whose session is over was heard last: one session before that.
+
+        A member of the new protocol does not tell its session. The usual one is taken, unless that does not go with
+        when the bridge heard it last: with its last heartbeat, or with the end of its connection soon after that.
+        """
+        by_session_us = expired_us - client.session_ms * 1_000
+        idle_us = self._idle_us.get(gone.event.stamp.event_id)
+        if client.session_timeout_ms > 0 or idle_us is None:
+            return by_session_us
+        heard_us = gone.at_us - idle_us
+        return by_session_us if 0 <= heard_us - by_session_us <= BEAT_US_MAX else heard_us
 
     def _forgotten(self, moment: TimedEvent, member_ids: set[MemberId]) -> Iterator[Input]:
         """Members of an earlier run that the group goes on without: the bridge had forgotten them."""
         for member_id in sorted(member_ids):
             del self._present[member_id]
             yield Left(at_us=moment.at_us, event_id=moment.event.stamp.event_id, member_id=member_id)
+
+
+def _idle_times(moments: Iterable[TimedEvent]) -> Mapping[str, int]:
+    """How long members that went had used nothing by then, by the event that says that they went."""
+    left: dict[str, str] = {}
+    found: dict[str, int] = {}
+    for moment in moments:
+        match moment.fact:
+            case MemberLeft(member_id=name):
+                left[name] = moment.event.stamp.event_id
+            case MemberJoined(member_id=name):
+                left.pop(name, None)
+            case PartitionsReleased(member_id=name, idle_us=idle_us) if idle_us and name in left:
+                found[left.pop(name)] = idle_us
+            case _:
+                pass
+    return found
 
 
 def _recorded(moments: Sequence[TimedEvent]) -> tuple[Recorded, ...]:

@@ -96,6 +96,8 @@ class Play:
         self._triggers: list[Trigger] = []
         self._begun = 0
         self._silent: dict[MemberId, str] = {}
+        self._frozen: dict[MemberId, ConsumerClient] = {}
+        """Members that fell silent, as long as they may come back: an id is that of one process (KIP-848)."""
         self._latest = ""
 
     def run(self) -> Prediction:
@@ -150,7 +152,14 @@ class Play:
         if former is not None and one.former_id != one.client.member_id:
             # A classic client that holds a static seat goes without a word; one of the new protocol says so.
             former.vacate()
-        self._group.coordinator.ask([self._seat(one.client).joining()], self._group.now_us)
+        frozen = self._frozen.pop(one.client.member_id, None)
+        if frozen is None:
+            request = self._seat(one.client).joining()
+        else:
+            self._silent.pop(frozen.engine_id, None)
+            self._members[one.client.member_id] = frozen
+            request = frozen.wake(one.client)
+        self._group.coordinator.ask([request], self._group.now_us)
 
     def _part(self, one: Left | Vacated | FellSilent) -> None:
         member = self._members.pop(one.member_id, None)
@@ -163,6 +172,8 @@ class Play:
                 member.vacate()
             case FellSilent():
                 self._silent[member.engine_id] = one.event_id
+                if isinstance(member, ConsumerClient):
+                    self._frozen[one.member_id] = member
                 member.fall_silent()
 
     def _seat(self, client: Client) -> PlayedMember:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tests.architecture.source_tree import source_files
 
 ROOMS = (
-    *("translators", "bridge/admin", "bridge/app", "bridge/coordinators", "bridge/engine", "bridge/migration"),
-    *("bridge/net", "bridge/session", "bridge/telemetry", "bridge/whatif", "bridge/wire"),
+    *("translators", "bridge/admin", "bridge/analytics", "bridge/app", "bridge/coordinators", "bridge/engine"),
+    *("bridge/migration", "bridge/net", "bridge/session", "bridge/telemetry", "bridge/whatif", "bridge/wire"),
 )
 NOUNS = re.compile(
     r"^ (classic |other |more )?(members|groups|partitions|topics|clients|rebalances|connections|brokers|plans|pairs"
-    r"|stages|others|events)\b"
+    r"|stages|others|events|files|days|units)\b"
 )
 BY_KAFKA = {"bridge/engine/consumer/membership.py"}
 """Says what Kafka's broker says, letter by letter."""

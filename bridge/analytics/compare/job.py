@@ -94,7 +94,7 @@ def describe(comparison: Comparison, rules: Rules) -> list[str]:
         f"verdict: {found.verdict.value}{after}",
         f"control {counted(found.control_count, 'time')}, treatment {treated:,}; zero for who did not wait",
         f"{counted(found.pairs, 'pair')}; {comparison.unpaired:,} found no partner",
-        f"a verdict needs {rules.pairs_min} pairs, and errs with probability {rules.alpha:g} at most",
+        f"a verdict needs {counted(rules.pairs_min, 'pair')}, and errs with probability {rules.alpha:g} at most",
         f"the treatment is the slower one in {rate.estimate:.1%} of cases ({rate.low:.1%} to {rate.high:.1%})",
         f"50% is no difference, and surely less than {0.5 + rules.margin:.0%} passes",
         f"it waits longer by {_seconds(more)} on average; the control waits {found.control_mean_s:.3f} s",

@@ -144,7 +144,7 @@ def _sides(report: Report) -> Iterator[tuple[str, Figures, Figures]]:
     groups = report.groups
     if len(groups) != 1:
         recorded, predicted = ([getattr(one, side) for one in groups] for side in ("recorded", "predicted"))
-        yield f"all {len(groups)} groups", summed(recorded), summed(predicted)
+        yield f"all {counted(len(groups), 'group')}", summed(recorded), summed(predicted)
     yield from ((one.group_id, one.recorded, one.predicted) for one in groups)
 
 

@@ -76,6 +76,25 @@ def test_member_that_leaves_frees_at_once_and_who_dies_after_its_session() -> No
     ]
 
 
+def test_frozen_member_that_wakes_within_its_session_goes_on_as_if_nothing_had_been() -> None:
+    """It was put out in the record, 20 s after its last heartbeat, and would not have been with a longer session."""
+    one = history(came(0, "a"), came(1, "b"), silent(20, "b"), came(45, "b"))
+    assert departures(one, "group.consumer.session.timeout.ms=30000") == []
+    assert moves(one, "group.consumer.session.timeout.ms=30000", since_s=10) == []
+    assert departures(history(*one.inputs, left(50, "b")), "group.consumer.session.timeout.ms=30000") == [
+        (50.0, "b", Departure.LEFT)
+    ]
+
+
+def test_frozen_member_that_wakes_too_late_hears_it_and_joins_again() -> None:
+    """It had nothing by then; who has its partitions gives up half of them with its next heartbeat."""
+    one = history(came(0, "a"), came(1, "b"), silent(20, "b"), came(45.2, "b"))
+    settings = "group.consumer.session.timeout.ms=8000"
+    assert departures(one, settings) == [(28.0, "b", Departure.SESSION_EXPIRED)]
+    found = [each[:3] for each in moves(one, settings, since_s=40)]
+    assert found == [(46.1, "told", "a"), (46.2, "released", "a"), (46.2, "assigned", "b"), (46.23, "fetched", "b")]
+
+
 def test_static_member_that_comes_back_in_time_moves_nothing() -> None:
     """It left with epoch -2, and takes its seat with all it had."""
     one = history(came(0, "a"), came(1, "b", seat="s"), vacated(10, "b"), came(15, "b2", seat="s", former="b"))

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from bridge.telemetry.schema.facts import MemberRevived
+import pytest
+
+from bridge.telemetry.schema.facts import MemberJoined, MemberRevived, PartitionsReleased
 from bridge.telemetry.schema.terms import Departure, News, Phase, Protocol, Road
 from bridge.whatif.history import BEGINS_IN_THE_MIDDLE, Unknown, read_history
 from bridge.whatif.inputs import Came, Changed, FellSilent, History, Input, Left, Vacated
@@ -87,6 +89,25 @@ def test_expiry_that_the_leader_s_answer_shows_was_when_the_rebalance_began() ->
     story.at(13_000).explained()
     silent = next(one for one in told(story).inputs if isinstance(one, FellSilent))
     assert (silent.at_us - START_WALL_US) / MS_US == 12_000 - 10 * SECOND_MS
+
+
+@pytest.mark.parametrize(("idle_s", "silent_s"), [(15, 45), (30, 30), (42, 15), (46, 14)])
+def test_session_that_nobody_told_is_the_usual_one_unless_its_member_was_heard_otherwise(
+    idle_s: int, silent_s: int
+) -> None:
+    """Of the new protocol, expired 60 s after the begin: its connection may end up to 5 s behind its last heartbeat."""
+    story = Story()
+    for member in ("c1", "c2"):
+        joined = story.at(0).joined(member)
+        assert isinstance(joined.fact, MemberJoined)
+        story.events[-1] = replace(joined, fact=replace(joined.fact, session_timeout_ms=-1))
+    story.at(60 * SECOND_MS).left("c1", Departure.SESSION_EXPIRED)
+    story.releases("c2", "orders-1").releases("c1", "orders-0")
+    released = story.events[-1]
+    assert isinstance(released.fact, PartitionsReleased)
+    story.events[-1] = replace(released, fact=replace(released.fact, idle_us=idle_s * SECOND_MS * MS_US))
+    silent = next(one for one in told(story).inputs if isinstance(one, FellSilent))
+    assert (silent.at_us - START_WALL_US) / MS_US == silent_s * SECOND_MS
 
 
 def test_members_older_than_the_log_are_founders() -> None:
