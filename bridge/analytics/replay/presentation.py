@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from translators.dialects.counts import counted
+
 ROWS_SHOWN_MAX = 20
 MEASURES: Mapping[str, str] = {
     "rebalances": "rebalances",
