@@ -25,6 +25,7 @@ from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import NO_MEMBER_ID, MemberId, TopicPartition
+from translators.dialects.offsets import TxnOffsetCommit
 
 STRING_BYTES_MAX = 32_767
 """What fits into a string of the classic protocol."""
@@ -97,6 +98,10 @@ def translate_commit(state: State, request: Commit, partitions: Iterable[TopicPa
     A machine knows its generations: an older one is good for what was the member's own ever since (decision 3).
     """
     code = admit_commit(state, request.generation, partitions)
+    if code is ErrorCode.REBALANCE_IN_PROGRESS and isinstance(request, TxnOffsetCommit):
+        # It ends a producer for good. Where it is not known yet what is the member's own it asks again.
+        is_known = isinstance(state, CompletingRebalance)
+        return ErrorCode.ILLEGAL_GENERATION if is_known else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     if code is not ErrorCode.NONE:
         return code
     member = seated(state)

@@ -28,11 +28,16 @@ def admit_commit(state: State, generation: int, partitions: Iterable[TopicPartit
 
     Under the current generation a partition that was never handed out is admitted too, as Kafka does. While the
     coordinator has not confirmed what remains of a parked member's partitions, commits for them get
-    REBALANCE_IN_PROGRESS.
+    REBALANCE_IN_PROGRESS; so do those of a member that has the new generation and has not heard yet what is left to it
+    (K5.7), which ILLEGAL_GENERATION would have give up all of it.
     """
     match state:
-        case Stable() | CompletingRebalance():
+        case Stable():
             return _admit(state.tenure, generation, partitions)
+        case CompletingRebalance():
+            code = _admit(state.tenure, generation, partitions)
+            is_current = generation == state.tenure.generation
+            return ErrorCode.REBALANCE_IN_PROGRESS if code is not ErrorCode.NONE and is_current else code
         case PreparingRebalance():
             return _admit_parked(state, generation, frozenset(partitions))
         case Fenced(code=ErrorCode.FENCED_INSTANCE_ID) | Leaving() | Absent():

@@ -12,6 +12,7 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT, leave_seats
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
+from bridge.coordinators.moving.survey import has_yet_to_let_go
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -241,7 +242,8 @@ def find_difference(
             "let them use the bridge, too",
             one.member_id,
         )
-    if described.group_state != STABLE or found_shares(described) != expected:
+    is_at_rest = described.group_state == STABLE and not any(map(has_yet_to_let_go, described.members))
+    if not is_at_rest or found_shares(described) != expected:
         return Obstacle(
             "EB-MOVE-224",
             f"{quote(group_id)} is not at rest at its broker ({quote(described.group_state)})",

@@ -55,7 +55,7 @@ def survey(described: DescribedGroup | DescribedConsumerGroup, roster: Roster) -
 
 
 def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -> Survey:
-    if group.group_state != AT_REST:
+    if group.group_state != AT_REST or any(map(has_yet_to_let_go, group.members)):
         return Survey({}, (), is_at_rest=False, is_empty=not group.members)
     obstacles = list(_of_group(group))
     members: dict[MemberId, ClassicMember] = {}
@@ -67,6 +67,19 @@ def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -
     if any(member.has_user_data for member in members.values()):
         members = {one: replace(member, has_user_data=True) for one, member in members.items()}
     return Survey(members, tuple(obstacles), is_at_rest=True)
+
+
+def has_yet_to_let_go(one: DescribedMember) -> bool:
+    """Whether a cooperative member of a classic group has not joined since it was dealt less than it had: its client
+    may use that still, however stable the group is. Another has it after the next round alone, while in a group
+    that its coordinator deals whoever comes first has it.
+    """
+    try:
+        owned = decode_subscription(one.metadata).owned or frozenset()
+        return not owned <= decode_assignment(one.assignment).partitions
+    except MalformedBlob:
+        # What can't be read is an obstacle of its own.
+        return False
 
 
 def _of_group(group: DescribedGroup) -> Iterator[Obstacle]:

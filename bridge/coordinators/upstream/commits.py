@@ -17,13 +17,13 @@ from bridge.coordinators.offset_requests import (
     with_names_and_ids,
 )
 from bridge.session.contracts import BrokerAccess
-from translators.classic_member.states import State, seated
+from translators.classic_member.states import CompletingRebalance, State, seated
 from translators.classic_member.tenure import usable
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, RequestRef, TopicPartition
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, TxnOffsetCommit
 
 FIRST_BY_EPOCH = 9
 """OffsetCommit of a consumer group's member: Kafka answers UNSUPPORTED_VERSION to lower ones (K5.10)."""
@@ -108,7 +108,9 @@ class UpstreamCommits:
             ErrorCode.UNKNOWN_MEMBER_ID if state is None else translate_commit(state, sent.request, partitions)
         )
         if not isinstance(translated, ErrorCode) and not partitions <= _own(state):
-            translated = ErrorCode.ILLEGAL_GENERATION
+            # Who has not heard yet what is left to it would give up all of it for 22 (K5.7).
+            is_told = not isinstance(state, CompletingRebalance) or isinstance(sent.request, TxnOffsetCommit)
+            translated = ErrorCode.ILLEGAL_GENERATION if is_told else ErrorCode.REBALANCE_IN_PROGRESS
         if isinstance(translated, ErrorCode):
             self._end(sent, refuse_commit(sent.request, translated))
             return

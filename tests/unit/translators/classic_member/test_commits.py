@@ -54,6 +54,24 @@ def test_stable_commit_of_foreign_partition_is_admitted_as_in_kafka() -> None:
     assert admit_commit(completing(A), 3, [C]) is ErrorCode.NONE
 
 
+@pytest.mark.parametrize(
+    ("generation", "partitions", "code"),
+    [
+        (5, (A, B), ErrorCode.NONE),
+        (5, (A, C), ErrorCode.REBALANCE_IN_PROGRESS),
+        (4, (A,), ErrorCode.NONE),
+        (4, (A, C), ErrorCode.ILLEGAL_GENERATION),
+        (6, (A,), ErrorCode.ILLEGAL_GENERATION),
+    ],
+)
+def test_member_that_has_not_heard_what_is_left_to_it_is_not_told_to_give_up_all(
+    generation: int, partitions: tuple[object, ...], code: ErrorCode
+) -> None:
+    """Clients that commit between their JoinGroup and their SyncGroup name what they had; Kafka says 27 (K5.7)."""
+    asked = [partition for partition in (A, B, C) if partition in partitions]
+    assert admit_commit(replace(completing(A, B), tenure=WORKING.tenure), generation, asked) is code
+
+
 def test_parked_commit_waits_for_the_coordinators_word() -> None:
     """While an eager member's release is under way, nobody knows what is still its own."""
     assert admit_commit(preparing(Asked(), tenure(A, B)), 3, [A]) is ErrorCode.REBALANCE_IN_PROGRESS

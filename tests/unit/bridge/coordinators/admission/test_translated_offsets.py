@@ -1,14 +1,17 @@
 """What a machine says of its member's commits and fetches."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.coordinators.admission import judge_fetch, translate_commit
-from tests.support.classic_members import fenced
+from tests.support.classic_members import A, C, completing, fenced, preparing, tenure
 from tests.support.embedded_world import commit_request
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
-from translators.classic_member.states import Absent, Limits, State
+from translators.classic_member.states import Absent, Asked, CompletingRebalance, Limits, State
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, TopicPartition
+from translators.dialects.offsets import TxnOffsetCommit
 
 PARTITIONS = (TopicPartition(TOPIC, 0),)
 
@@ -31,6 +34,27 @@ def test_commit_goes_on_under_the_members_epoch() -> None:
     assert commit == commit_request(epoch, client.member_id)
     stale = commit_request(client.generation + 1, client.member_id)
     assert translate_commit(state_of(group, client), stale, PARTITIONS) is ErrorCode.ILLEGAL_GENERATION
+
+
+@pytest.mark.parametrize(
+    ("state", "plain", "of_a_transaction"),
+    [
+        (completing(C), ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION),
+        (preparing(Asked(), tenure(A)), ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_no_producer_is_told_of_a_rebalance_which_would_end_it(
+    state: State, plain: ErrorCode, of_a_transaction: ErrorCode
+) -> None:
+    """Java's producer knows no REBALANCE_IN_PROGRESS in the answer to TxnOffsetCommit: it fails for good."""
+    if isinstance(state, CompletingRebalance):
+        state = replace(state, tenure=replace(state.tenure, released=frozenset({A})))
+    commit = commit_request(3, "m")
+    transactional = TxnOffsetCommit(
+        transactional_id="t", group_id=GROUP, producer_id=1, producer_epoch=0, generation=3, topics=commit.topics
+    )
+    assert translate_commit(state, commit, (A,)) is plain
+    assert translate_commit(state, transactional, (A,)) is of_a_transaction
 
 
 def test_fetch_is_judged_by_the_generation() -> None:

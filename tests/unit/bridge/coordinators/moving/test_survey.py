@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.coordinators.moving.adopt import find_difference
 from bridge.coordinators.moving.survey import (
     SESSION_TIMEOUT_MS,
     SHORTEST_SESSION_MS,
@@ -18,11 +19,12 @@ from tests.support.moving_world import BLOB, GENERATION, SESSION_MS, classic_joi
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicId, TopicPartition, Via
 
 A = MemberId("a")
-ZERO = frozenset({TopicPartition(TOPIC, 0)})
+ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 VIA = Via(0, 1)
 
 
@@ -76,6 +78,23 @@ def test_group_in_a_rebalance_is_not_at_rest_and_not_empty(state: str) -> None:
     """Its broker shows neither subscriptions nor assignments."""
     found = survey(described({"a": ZERO}, state), Roster())
     assert (found.members, found.is_at_rest, found.is_empty, found.obstacles) == ({}, False, False, ())
+
+
+@pytest.mark.parametrize(("owned", "is_at_rest"), [(ZERO, True), (ZERO | ONE, False), (None, True)])
+def test_group_is_not_at_rest_while_a_member_has_not_joined_since_it_lost_something(
+    owned: frozenset[TopicPartition] | None, is_at_rest: bool
+) -> None:
+    """It is stable, and a cooperative client that stands still may use what it was not dealt: as a consumer group
+    it had that for whoever came first (seed 139055805 of moves).
+    """
+    version = 0 if owned is None else 1
+    said = encode_subscription(Subscription(version=version, topics=(TOPIC,), owned=owned))
+    group = described({"a": ZERO})
+    found = survey(replace(group, members=tuple(replace(one, metadata=said) for one in group.members)), Roster())
+    assert (found.is_at_rest, found.is_empty, found.obstacles) == (is_at_rest, False, ())
+    expected = {A: ZERO}
+    difference = find_difference(GROUP, replace(group, members=(replace(group.members[0], metadata=said),)), expected)
+    assert (difference is None) is is_at_rest
 
 
 def test_empty_group_is_empty() -> None:

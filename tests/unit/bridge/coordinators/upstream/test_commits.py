@@ -57,6 +57,22 @@ async def test_partition_that_is_lost_is_not_committed(autojump_clock: MockClock
         assert world.via.open == []
 
 
+async def test_partition_that_was_never_handed_out_is_refused_without_an_end_of_all(autojump_clock: MockClock) -> None:
+    """Who has yet to hear what it was dealt would give up all for 22: it hears that a rebalance goes on (K5.7)."""
+    async with upstream_world() as world:
+        await world.form("a", granted(1, 0, 1))
+        await world.say(unchanged(1))
+        await world.say(granted(1, 1))
+        joining = world.send(join_request("a"))
+        await world.say(granted(2, 1))
+        again = (await world.answer(joining, JoinGroupReply)).generation
+        early = world.send(commit_request(again, "a", (3,)))
+        assert await code_of(world, early) is ErrorCode.REBALANCE_IN_PROGRESS
+        await world.sync("a", again)
+        late = world.send(commit_request(again, "a", (3,)))
+        assert await code_of(world, late) is ErrorCode.ILLEGAL_GENERATION
+
+
 async def test_stale_epoch_is_asked_again_and_then_by_its_client(autojump_clock: MockClock) -> None:
     """A code above 100 never reaches a classic client."""
     async with upstream_world() as world:
