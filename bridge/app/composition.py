@@ -268,7 +268,7 @@ def _introduce(cluster: UpstreamCluster, groups: EmbeddedGroups, upstream: Upstr
     places.speaks_consumer_protocol = partial(speaks_consumer_protocol, cluster)
     upstream.on_refused = places.note_refusal
     upstream.speak_for_others(lambda: cluster.is_open)
-    groups.guard(lambda: closed_reason(cluster), lambda: waiting_reason(cluster))
+    groups.guard(partial(closed_reason, cluster), partial(waiting_reason, cluster))
 
 
 async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:

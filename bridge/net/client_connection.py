@@ -240,7 +240,8 @@ class ClientConnection:
             if count == 0:
                 self.close(reason_of(transport), "")
                 return False
-            self._count_received(count)
+            self.traffic += 1
+            self._shared.counters.bytes_from_clients += count
             await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))
             left = self.session.requests.bytes_to_pass_on
             if left >= SPLICE_BYTES_MIN:
@@ -261,7 +262,8 @@ class ClientConnection:
         count = self.transport.recv_into(buffer)
         if not count:
             return count is None
-        self._count_received(count)
+        self.traffic += 1
+        self._shared.counters.bytes_from_clients += count
         session = self.session
         is_like = count == self._lane.frame_bytes and not self.sender.unsent_bytes and self.closed is None
         if is_like and (not session.login.is_limited or session.login.takes_questions(now_ms())):
@@ -271,10 +273,6 @@ class ClientConnection:
                 return True
         self._left_over = self._take_nowait(buffer[:count], is_shared=True)
         return self._left_over is None and count < len(buffer) and not self.session.requests.bytes_to_pass_on
-
-    def _count_received(self, count: int) -> None:
-        self.traffic += 1
-        self._shared.counters.bytes_from_clients += count
 
     async def _wait_for_more(self) -> None:
         descriptor = self.transport.fileno()

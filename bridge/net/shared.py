@@ -35,20 +35,18 @@ class InFlight:
 
     def __init__(self, bytes_max: int) -> None:
         self.total_bytes = 0
+        self.is_over = False
+        """Whether more is held than the limit. A value, since every request that comes asks it."""
         self._bytes_max = bytes_max
         self._held: dict[int, int] = {}
         self._collecting: dict[int, None] = {}
         self._news: trio.Event | None = None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether more is held than the limit."""
-        return self.total_bytes > self._bytes_max
-
     def note(self, connection: int, held_bytes: int, collected_bytes: int) -> None:
         """A connection holds so much, of which so much belongs to frames that are still coming."""
         was_over, was_first = self.is_over, next(iter(self._collecting), None)
         self.total_bytes += held_bytes - self._held.get(connection, 0)
+        self.is_over = self.total_bytes > self._bytes_max
         if held_bytes:
             self._held[connection] = held_bytes
         else:

@@ -58,6 +58,7 @@ AWAITED = {
     "bridge/coordinators/embedded/regular_expressions.py: run": JOB,
     "bridge/coordinators/ledger.py: run": JOB,
     "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
+    "bridge/coordinators/moving/moves.py: _look_after": JOB,
     "bridge/coordinators/owner_task.py: _own": JOB,
     "bridge/coordinators/placement.py: place": "the look that is waited for is bounded",
     "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",

@@ -4,20 +4,12 @@ A JoinGroup's subscription once was read seven times, by everybody who wanted to
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from random import Random
 from typing import TypeVar
 
 import pytest
-import trio
 
-from bridge.app.composition import serve
-from bridge.config.configuration import Config, GroupRule
-from bridge.config.keys import Settings
 from bridge.migration.route import Road
 from bridge.wire import endpoints
 from bridge.wire.apis import ApiKey
@@ -26,8 +18,8 @@ from bridge.wire.codec.api import Record
 from bridge.wire.codec.registry import Reply, Request, decode_reply, encode_request, whole_request_frame
 from bridge.wire.cursor import Cursor
 from bridge.wire.frames import FrameBytes
-from tests.fuzz.broker import SpoilingBroker
-from tests.support.scripted_broker import LOOPBACK, RawClient, dial, free_port
+from tests.support.scripted_broker import RawClient
+from tests.support.whole_bridge import whole_bridge
 from translators.dialects import consumer_protocol
 from translators.dialects.classic import (
     JoinGroup,
@@ -48,7 +40,6 @@ REMEMBERED = b"\0\0\0\1\0\1t\0\0\0\1\0\0\0\3\0\0\0\7"
 """What a sticky assignor writes into its user data: a list of topics and partitions, and their generation (KIP-341)."""
 STICKY = encode_subscription(Subscription(version=1, topics=(TOPIC,), owned=frozenset(), user_data=REMEMBERED))
 ASSIGNED = encode_assignment(frozenset({TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 3)}))
-PATIENCE_S = 60.0
 VERSIONS = {ApiKey.JOIN_GROUP: 9, ApiKey.SYNC_GROUP: 5}
 
 
@@ -76,29 +67,6 @@ def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
     monkeypatch.setattr(consumer_protocol, "_Reader", CountingReader)
     monkeypatch.setattr(registry, "read_request_fields", read_and_count)
     return seen
-
-
-@asynccontextmanager
-async def whole_bridge(road: Road, folder: Path) -> AsyncIterator[RawClient]:
-    """A client of a bridge that is composed as `serve` does it, with an event log, before a broker that is content."""
-    broker = SpoilingBroker(Random(1), free_port())
-    settings = Settings(
-        bootstrap=(f"{LOOPBACK}:{broker.port}",),
-        listen=f"{LOOPBACK}:0",
-        admin_listen="off",
-        events_path=str(folder),
-        drain_timeout_ms=100,
-    )
-    send_line, lines = trio.open_memory_channel[str](1)
-    async with trio.open_nursery() as nursery:
-        with trio.fail_after(PATIENCE_S):
-            await nursery.start(broker.serve)
-            nursery.start_soon(partial(serve, Config(settings, (GroupRule("*", road),)), say=send_line.send_nowait))
-            port = int((await lines.receive()).partition(f"{LOOPBACK}:")[2].partition(",")[0])
-            client = await dial(port)
-            async with client.stream:
-                yield client
-        nursery.cancel_scope.cancel()
 
 
 async def ask(client: RawClient, api_key: ApiKey, request: Request, expected: type[ReplyT]) -> ReplyT:

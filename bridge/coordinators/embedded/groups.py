@@ -252,7 +252,8 @@ class EmbeddedGroups:
 
         The answer tells what its client has been told before, by an answer that waited for the journal.
         """
-        if self._claimed_elsewhere(request) or self._closed() is not None:
+        bridges = self.bridges
+        if (bridges is not None and request.group_id in bridges.lost) or self._closed() is not None:
             return False
         if isinstance(request, Heartbeat):
             return self.task.beat_calmly(request)

@@ -48,6 +48,8 @@ class LiveMoves:
         )
         self._life: Life | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
+        self._begun = trio.Event()
+        """A move runs: a bridge that moves nothing is not woken ten times a second to look after none."""
 
     # ------------------------------------------------------------------ what operators ask
 
@@ -80,7 +82,7 @@ class LiveMoves:
             return progress.now
         assert self._life is not None, "moves are ordered while the bridge runs"
         journey = Journey(self._parts, self._life, order, self._router.road(order.group_id))
-        self._running[order.group_id] = journey
+        self._keep(journey, order.group_id)
         journey.start()
         return journey.progress.now
 
@@ -138,6 +140,9 @@ class LiveMoves:
 
     async def _look_after(self) -> None:
         while True:
+            if not self._running:
+                self._begun = trio.Event()
+                await self._begun.wait()
             await trio.sleep(LOOK_S)
             for running in tuple(self._running.values()):
                 # A bug in one must not have the requests of the others held for longer than they may be.
@@ -153,8 +158,13 @@ class LiveMoves:
         order = order_resumed(MoveOrder(group_id, unfinished.destination, unfinished.only), origin)
         is_in_engine = self._parts.whole.embedded.holds(group_id)
         way = resumed(order, origin, is_in_engine=is_in_engine, has_members=bool(unfinished.members))
-        journey = self._running[group_id] = Journey(self._parts, life, order, way.origin, way)
+        journey = Journey(self._parts, life, order, way.origin, way)
+        self._keep(journey, group_id)
         journey.go_on(unfinished)
+
+    def _keep(self, journey: Journey, group_id: GroupId) -> None:
+        self._running[group_id] = journey
+        self._begun.set()
 
     def _leave(self, unfinished: UnfinishedMove) -> None:
         """Nobody goes on with a move: each member stays where it is known to be, and the journal keeps what was begun
