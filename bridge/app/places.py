@@ -10,10 +10,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bridge.app.settings import BROKER_KEYS, OFF, parse_address, parse_port
-from bridge.config.causes import PORT_MAX
+from bridge.config.causes import PORT_MAX, is_host
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import KEYS, Settings
+from bridge.config.named_files import is_for_a_shell
 from bridge.config.secrets import without_login
 from bridge.migration.route import Road
 
@@ -47,6 +48,9 @@ def judge_advertised_host(settings: Settings) -> None:
         raise _refuse(
             ADVERTISED, _shown(host), "it is no name and no address: write one host, without brackets or login"
         )
+    if not _is_address(host) and not is_host(host):
+        hint = "nobody can look it up: dots part words of 1 to 63 letters, digits and hyphens; write one such name"
+        raise _refuse(ADVERTISED, _shown(host), hint)
     if _LIKE_AN_ADDRESS.fullmatch(host) and not _is_address(host):
         raise _refuse(ADVERTISED, _shown(host), "it looks like an address and is none: each number is from 0 to 255")
 
@@ -144,6 +148,8 @@ def judge_collector(settings: Settings) -> None:
     if not is_url:
         port = "4317" if settings.otel_protocol == "grpc" else "4318"
         hint = f"the scheme is missing or another one: write it in front, as in `http://127.0.0.1:{port}`"
+        if endpoint.startswith(("http://", "https://")):
+            hint = f"its host is missing, or its port is none: write both, as in `http://127.0.0.1:{port}`"
         raise _refuse("otel.endpoint", _shown(endpoint), hint, allowed="a URL that begins with http:// or https://")
 
 
@@ -191,7 +197,12 @@ def _journal_faults(config: Config) -> Iterator[Fault]:
         yield _fault("journal.path", seen, hint, allowed=allowed)
     elif not path.parent.is_dir():
         seen = f"the folder of {str(path)!r} is not there"
-        yield _fault("journal.path", seen, f"make it: mkdir -p {path.parent}, or mend the path", allowed=allowed)
+        hint = f"make it: mkdir -p {path.parent}, or mend the path"
+        if is_for_a_shell(str(path)):
+            hint = "only a shell knows what ~ and $ stand for: write the whole path"
+        elif ":" in path.parts[0]:
+            hint = f"it is a path, not a URL: write it without the {path.parts[0]}// in front"
+        yield _fault("journal.path", seen, hint, allowed=allowed)
 
 
 def _event_faults(settings: Settings) -> Iterator[Fault]:

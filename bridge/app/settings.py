@@ -8,7 +8,7 @@ from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
-from bridge.config.causes import cause_of_address, is_ipv6_address, is_number
+from bridge.config.causes import cause_of_address, is_host, is_ipv6_address, is_number
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -31,8 +31,6 @@ BROKER_KEYS = frozenset({"bootstrap", "events.bootstrap"})
 ASSIGNORS_KEY = "group.consumer.assignors"
 PORT_MAX = 65_535
 PERCENT = 100
-NOT_IN_HOSTS = frozenset(",;/@ \t")
-"""Signs of several addresses in one, or of a URL."""
 REMEMBERED_GROUPS_MAX = 10_000
 _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name for field in fields(Settings)}
 
@@ -188,9 +186,8 @@ def parse_address(key: str, text: str) -> Address:
     is_ipv6 = host.startswith("[") and host.endswith("]")
     if is_ipv6:
         host = host[1:-1]
-    is_host = bool(host) and not NOT_IN_HOSTS.intersection(host) and host.isprintable()
-    is_host = is_host and (is_ipv6_address(host) if is_ipv6 else ":" not in host)
-    if not colon or not is_host or not is_number(port) or int(port) > PORT_MAX:
+    is_one = is_ipv6_address(host) if is_ipv6 else ":" not in host and is_host(host) and host.isprintable()
+    if not colon or not is_one or not is_number(port) or int(port) > PORT_MAX:
         fault = _fault(key, f"{without_login(text)!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)
         raise ConfigError([replace(fault, hint=cause_of_address(text))])
     if int(port) == 0 and key in BROKER_KEYS:
@@ -203,7 +200,9 @@ def parse_port(text: str) -> tuple[int, int]:
     """NODE=PORT as the node's id and its port; raises ConfigError."""
     node, equals, port = text.partition("=")
     if not equals or not is_number(node) or not is_number(port) or not 0 < int(port) <= PORT_MAX:
-        raise ConfigError([_fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)])
+        fault = _fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)
+        hint = "write pairs with commas between them and nothing around, as in 1=9193,2=9194"
+        raise ConfigError([replace(fault, hint=hint)])
     return int(node), int(port)
 
 

@@ -1,6 +1,6 @@
 """The command `check-config`: every fault of a file with its line, or what the file says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
 from bridge.cli.serve import with_code
+from bridge.config.causes import variable_of
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError, Fault
 from bridge.config.keys import KEYS
@@ -32,9 +33,10 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
     Rules that take nothing or everything, or disagree, and what shows passwords or tokens to more people than need be,
     are findings: the file can be used all the same.
     """
+    environment = read_environment()
     try:
-        config = load(path, read_environment())
-        faults: Sequence[Fault] = [_with_place(fault, path) for fault in find_faults(config)]
+        config = load(path, environment)
+        faults: Sequence[Fault] = [_with_place(fault, path, environment) for fault in find_faults(config)]
     except ConfigError as problem:
         report(path, problem.faults)
         context.exit(USAGE)
@@ -82,8 +84,12 @@ def _exposures(path: Path, config: Config) -> Iterator[tuple[int, str]]:
         yield 0 if entry is None else entry.line, str(exposure)
 
 
-def _with_place(fault: Fault, path: Path) -> Fault:
+def _with_place(fault: Fault, path: Path, environment: Mapping[str, str]) -> Fault:
     if fault.line:
         return replace(fault, source=str(path))
+    key = KEYS.get(fault.key)
+    if key is not None and variable_of(key) in environment:
+        # What stands in the file counts for nothing then, and its line would send people there.
+        return replace(fault, source=f"environment: {variable_of(key)}")
     entry = read_file(path).entries.get(fault.key)
     return fault if entry is None else replace(fault, source=str(path), line=entry.line)

@@ -11,12 +11,15 @@ from ipaddress import ip_address
 from bridge.config.entries import Written
 from bridge.config.fields import Key
 
+ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 NEARNESS = 0.7
 """How alike two names are of which one is taken for a misspelt other."""
 PORT_MAX = 65_535
 DIGITS_MAX = 10
 """Of the greatest whole number that brokers and ports have."""
 IPV6 = 6
+_NOT_IN_HOSTS = re.compile("[<>{}$\"'`,;/@ \t]")
+"""Signs of several addresses in one, of a URL, or of a place to be filled in."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9_+.-]*)://")
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)")
 _MS = {"ms": 1, "s": 1_000, "sec": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -35,6 +38,8 @@ _BYTES = {
     "t": 2**40,
     "tib": 2**40,
 }
+_QUOTED = re.compile("[\"'\u2018-\u201e\u00ab\u00bb`]")
+"""Also those that word processors put in."""
 FOREIGN_KEYS: Mapping[str, tuple[str, ...]] = {
     "advertised.listeners": ("advertised.host",),
     "bootstrap.servers": ("bootstrap",),
@@ -78,6 +83,17 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX
 
 
+def is_host(host: str) -> bool:
+    """Whether it can be looked up at all: a resolver is never asked for a word between dots that is empty, or longer
+    than 63 signs.
+    """
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(host) and not _NOT_IN_HOSTS.search(host)
+
+
 def is_ipv6_address(host: str) -> bool:
     """Whether it is one without brackets, perhaps with the interface that it belongs to."""
     try:
@@ -88,8 +104,9 @@ def is_ipv6_address(host: str) -> bool:
 
 def cause_of_address(text: str) -> str:
     """Why a text is no HOST:PORT."""
+    if not text.strip():
+        return "nothing is written: write an address, or take the key or variable out to use the default"
     scheme = _SCHEME.match(text)
-    host, colon, port = text.rpartition(":")
     if scheme is not None:
         rest = re.split("[/?#]", text[scheme.end() :].rpartition("@")[2])[0]
         return f"it begins with a scheme, as a URL does: write {rest!r}"
@@ -102,14 +119,21 @@ def cause_of_address(text: str) -> str:
         return cause
     if ";" in text or " " in text.strip():
         return "several addresses seem to be in one: put commas between them, where the key takes several"
-    if text.isdecimal():
-        return f"only a port is given: write a host before it, as in '127.0.0.1:{text}'"
+    return _cause_of_parts(*text.rpartition(":"))
+
+
+def _cause_of_parts(host: str, colon: str, port: str) -> str:
+    """What is wrong with the host, or with the port; without a colon there is one of both only."""
+    if not colon and port.isdecimal():
+        return f"only a port is given: write a host before it, as in '127.0.0.1:{port}'"
     if not colon:
-        return f"the port is missing: write it after a colon, as in '{text.strip() or 'localhost'}:9092'"
+        return f"the port is missing: write it after a colon, as in '{port.strip()}:9092'"
     if not host:
         return f"the host is missing: write it before the colon, as in '127.0.0.1:{port}'"
     if ":" in host:
         return f"an IPv6 host stands in brackets: write '[{host}]:{port}'"
+    if port.isdecimal() and not is_host(host):
+        return "its host is none: dots part words of 1 to 63 letters, digits and hyphens"
     if port.isdecimal():
         return f"ports are from 1 to {PORT_MAX}: give the one that listens there"
     return "what follows the last colon is no port: write a number there"
@@ -117,8 +141,16 @@ def cause_of_address(text: str) -> str:
 
 def _cause_of_signs(text: str) -> str:
     """What can be told by the signs of an address: some can't be seen, some look like digits, some are brackets."""
+    if text.endswith("\n"):
+        return "a line break is in it: write it in the line of its key, without | or >"
     if not text.isprintable():
         return "a sign is in it that can't be seen: write it anew, by hand"
+    if _QUOTED.search(text):
+        return "quotes are part of it: take them out; around a value they belong in the file only, and are ' or \""
+    if re.search("[<>{}$]", text):
+        return "it looks like a place that was to be filled in: write what belongs there; nothing is put in here"
+    if text.endswith("]") and not text.startswith("["):
+        return "a bracket of a list is in it: write several addresses with commas between them, and nothing around"
     host, _, port = text.rpartition(":")
     if not port.isascii():
         return "its port has digits of another script: write it with 0 to 9"
@@ -135,6 +167,8 @@ def cause_of_kind(key: Key, written: Written) -> str:
         return "nothing is written after the colon: write a value, or take the key out to use its default"
     if isinstance(written, tuple):
         return "a list is written where one value is taken: write that value alone"
+    if written == "":
+        return "nothing is written: write a value, or take the key or variable out to use its default"
     if isinstance(key.default, bool):
         return ""
     if isinstance(key.default, int):
@@ -145,19 +179,32 @@ def cause_of_kind(key: Key, written: Written) -> str:
 
 
 def _cause_of_number(key: Key, text: str) -> str:
+    if "$" in text or "{" in text:
+        return f"nothing is put in here: write the number, or set {variable_of(key)} and take the key out"
+    if _QUOTED.search(text):
+        return "quotes are part of it: write digits alone"
     amount = _AMOUNT.fullmatch(text.strip())
     if amount is not None:
         is_time, is_size = key.name.endswith(".ms"), "bytes" in key.name
         factor = (_MS if is_time else _BYTES if is_size else {}).get(amount[2].lower())
         if factor is not None:
             what = "milliseconds" if is_time else "bytes"
-            return f"it has a unit, and the key counts {what}: write {round(float(amount[1]) * factor)}"
+            meant = round(float(amount[1]) * factor)
+            is_taken = (key.minimum or 0) <= meant <= (key.maximum or meant)
+            return f"it has a unit, and the key counts {what}: " + (
+                f"write {meant}" if is_taken else f"{meant} is not within what is allowed"
+            )
         return "it has a unit or a word behind the number: write the number alone"
     if re.fullmatch(r"-?\d+\.\d+", text):
         return f"it has a fraction: write {round(float(text))}"
     if re.fullmatch(r"\d{1,3}([, .']\d{3})+", text):
         return f"it has separators: write {re.sub('[^0-9]', '', text)}"
     return "it is no number: write digits alone, or take the key out to use its default"
+
+
+def variable_of(key: Key) -> str:
+    """The variable of the environment that stands over a key."""
+    return ENVIRONMENT_PREFIX + key.field_name.upper()
 
 
 def cause_of_choice(choices: Iterable[str], text: str) -> str:
@@ -176,6 +223,8 @@ def cause_of_name(name: str, known: Collection[str]) -> str:
         return (
             "each side has keys of its own: `listen.tls.…` for clients, `upstream.tls` and `upstream.tls.…` for brokers"
         )
+    if name.startswith(ENVIRONMENT_PREFIX):
+        return _cause_of_variable_in_file(name, known)
     same = [one for one in known if one.replace("-", ".") == small]
     near = same or get_close_matches(name, known, n=1, cutoff=NEARNESS)
     foreign = max((one for one in FOREIGN_KEYS if small.startswith(one)), key=len, default="")
@@ -185,6 +234,12 @@ def cause_of_name(name: str, known: Collection[str]) -> str:
     if near:
         return f"perhaps it is misspelt: write `{near[0]}`"
     return "no key is spelt like it: look for it in docs/reference/configuration.md, or take it out"
+
+
+def _cause_of_variable_in_file(name: str, known: Iterable[str]) -> str:
+    meant = next((one for one in known if ENVIRONMENT_PREFIX + re.sub("[.-]", "_", one).upper() == name), None)
+    keys = f"write `{meant}`" if meant else "look for the key in docs/reference/configuration.md"
+    return f"that is the name of a variable of the environment: in a file {keys}"
 
 
 _OF_KUBERNETES = re.compile(
@@ -201,11 +256,30 @@ def is_of_kubernetes(name: str, value: str) -> bool:
     return any(found.end() == len(name) for found in _OF_KUBERNETES.finditer(pair))
 
 
+_RULES_ELSEWHERE = (
+    "rules of groups have no variable: write them in the file, or give --embedded or --upstream; unset it"
+)
+_OTHERS: Mapping[str, str] = {
+    **dict.fromkeys(("GROUPS", "RULES", "EMBEDDED", "UPSTREAM"), _RULES_ELSEWHERE),
+    **dict.fromkeys(("CONFIG", "CONFIG_FILE", "CONFIG_PATH"), "name the file by --config FILE, and unset this one"),
+    "BOOTSTRAP_SERVERS": "it is a name of Kafka's own: set EPOCHBRIDGE_BOOTSTRAP, and unset this one",
+    "UPSTREAM_SASL_PASSWORD": (
+        "name this variable in upstream.sasl.password.variable, under a name that does not begin with EPOCHBRIDGE_; or "
+        "set EPOCHBRIDGE_UPSTREAM_SASL_PASSWORD_PATH to a file that holds the password; unset this one"
+    ),
+    "ADMIN_TOKEN": "set EPOCHBRIDGE_ADMIN_TOKEN_PATH to a file that holds the token, and unset this one",
+}
+"""Variables that somebody may think of, without the prefix, and what there is in their place."""
+
+
 def cause_of_variable(name: str, known: Collection[str], prefix: str) -> str:
     """Which variable was perhaps meant by one that nothing reads; all of them begin with `prefix`."""
+    rest = name.upper().removeprefix(prefix).strip("_")
+    if rest in _OTHERS:
+        return _OTHERS[rest]
     # Compared without the prefix, by which any two would be alike.
     rests = {one.removeprefix(prefix): one for one in known}
-    near = get_close_matches(name.upper().removeprefix(prefix), rests, n=1, cutoff=NEARNESS)
+    near = get_close_matches(rest, rests, n=1, cutoff=NEARNESS)
     if near:
         return f"perhaps it is misspelt: set {rests[near[0]]}, and unset this one"
     return "nothing reads it: unset it, or take the name of a key in capitals with _ for dots and hyphens"

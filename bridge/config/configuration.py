@@ -8,12 +8,14 @@ from importlib import import_module
 from pathlib import Path
 
 from bridge.config.causes import (
+    ENVIRONMENT_PREFIX,
     REMOVED_KEYS,
     cause_of_choice,
     cause_of_kind,
     cause_of_name,
     cause_of_variable,
     is_of_kubernetes,
+    variable_of,
 )
 from bridge.config.entries import Entry, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -24,7 +26,6 @@ from bridge.config.secrets import without_login
 from bridge.migration.patterns import Form
 from bridge.migration.route import ROADS_OF_RULES, Road
 
-ENVIRONMENT_PREFIX = "EPOCHBRIDGE_"
 COMMAND_LINE = "command line"
 ENVIRONMENT = "environment"
 ROADS = tuple(road.value for road in ROADS_OF_RULES)
@@ -108,7 +109,7 @@ TESTS_PREFIX = f"{ENVIRONMENT_PREFIX}TEST_"
 
 
 def _from_environment(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, Entry]:
-    variables = {ENVIRONMENT_PREFIX + key.field_name.upper(): key for key in KEYS.values()}
+    variables = {variable_of(key): key for key in KEYS.values()}
     known = {*variables, *OTHER_VARIABLES}
     removed = {ENVIRONMENT_PREFIX + re.sub("[.-]", "_", name).upper(): name for name in REMOVED_KEYS}
     for name, text in environment.items():
@@ -120,7 +121,8 @@ def _from_environment(environment: Mapping[str, str], faults: list[Fault]) -> di
         if is_ours and name not in known and not is_of_kubernetes(name, text):
             fault = _fault(FaultCode.UNKNOWN_KEY, ENVIRONMENT, name, "no such variable", "EPOCHBRIDGE_ and a key")
             faults.append(replace(fault, hint=cause_of_variable(name, known, ENVIRONMENT_PREFIX)))
-    return {variables[name].name: Entry(text, 0) for name, text in environment.items() if name in variables}
+    # Blanks come along from files of variables, and mean nothing, as in assignments.
+    return {variables[name].name: Entry(text.strip(), 0) for name, text in environment.items() if name in variables}
 
 
 def _from_assignments(assignments: Sequence[str], faults: list[Fault]) -> dict[str, Entry]:
@@ -238,7 +240,8 @@ def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[F
     if road not in ROADS:
         seen = f"road is {road!r}" if "road" in rule else "no road is given"
         fault = _fault(FaultCode.WRONG_RULE, source, "road", seen, " or ".join(ROADS))
-        faults.append(replace(fault, line=road_line, hint=cause_of_choice(ROADS, str(road)) or _MISSING_ROAD))
+        hint = cause_of_choice(ROADS, str(road)) or _MISSING_ROAD
+        faults.append(replace(fault, line=road_line, hint=hint))
     match, form = _read_names(line, rule, source, faults)
     client_id, principal = (_read_client(key, rule, source, faults) for key in _CLIENTS)
     values: dict[str, Value] = {}
@@ -277,7 +280,10 @@ def _read_names(line: int, rule: Mapping[str, Entry], source: str, faults: list[
         wanted = {"match": "a glob for group ids", "group": "a group id", "regex": "an RE2 expression for group ids"}
         seen = f"{key} is {match!r}" if key in rule else "no `match`, `group` or `regex` is given"
         fault = _fault(FaultCode.WRONG_RULE, source, key, seen, wanted[key])
-        faults.append(replace(fault, line=match_line, hint="say which groups the rule means, as in `match: orders-*`"))
+        hint = "say which groups the rule means, as in `match: orders-*`"
+        if isinstance(match, bool | int | float):
+            hint = "YAML takes it for a number or a truth value: put quotes around a group id of that kind"
+        faults.append(replace(fault, line=match_line, hint=hint))
     return str(match), _FORMS[key]
 
 

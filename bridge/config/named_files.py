@@ -9,11 +9,27 @@ from pathlib import Path
 class FileUnreadable(Exception):
     """The file can't be used; the text names it and says why, which is `why`, and never what it holds."""
 
-    def __init__(self, path: str | Path, why: str, *, is_another: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, why: str, *, is_another: bool = False, is_no_text: bool = False, is_there: bool = True
+    ) -> None:
         super().__init__(f"{path} {why}")
         self.why = why
         self.is_another = is_another
         """Whether it was read, and most likely is another file than the one that was meant."""
+        self.is_no_text = is_no_text
+        """Whether it was read, and its bytes are no UTF-8."""
+        self.is_there = is_there
+        """Whether there is such a file at all, as far as that was seen."""
+
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How files begin that editors of Windows save as "Unicode"."""
+_OF_A_SHELL = " (only a shell knows what ~ and $ stand for: write the whole path)"
+
+
+def is_for_a_shell(path: str) -> bool:
+    """Whether a path has what a shell would put something else for, and nobody here does."""
+    return path.startswith("~") or "$" in path
 
 
 def read_bytes(path: str | Path, bytes_max: int) -> bytes:
@@ -23,7 +39,10 @@ def read_bytes(path: str | Path, bytes_max: int) -> bytes:
             data = file.read(bytes_max + 1)
     except (OSError, ValueError) as problem:
         # ValueError is for a path with a zero byte in it, which a YAML file can hold.
-        raise FileUnreadable(path, f"can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+        is_missing = isinstance(problem, FileNotFoundError)
+        why = f"can't be read: {getattr(problem, 'strerror', None) or problem}"
+        why += _OF_A_SHELL if is_missing and is_for_a_shell(str(path)) else ""
+        raise FileUnreadable(path, why, is_there=not is_missing) from None
     if len(data) > bytes_max:
         raise FileUnreadable(path, f"has more than {bytes_max} bytes", is_another=True)
     return data
@@ -36,7 +55,8 @@ def read_text(path: str | Path, bytes_max: int) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         # Its own words would quote what may be a secret.
-        raise FileUnreadable(path, "can't be read: it is no UTF-8", is_another=True) from None
+        why = "it is UTF-16, not UTF-8" if data.startswith(UTF_16) else "it is no UTF-8"
+        raise FileUnreadable(path, f"can't be read: {why}", is_another=True, is_no_text=True) from None
 
 
 SECRET_BYTES_MAX = 65_536
@@ -45,7 +65,14 @@ SECRET_BYTES_MAX = 65_536
 
 def read_secret(path: str | Path) -> str:
     """What a file holds, without its line end. Raises FileUnreadable."""
-    secret = read_text(path, SECRET_BYTES_MAX).removesuffix("\n").removesuffix("\r")
+    try:
+        secret = read_text(path, SECRET_BYTES_MAX).removesuffix("\n").removesuffix("\r")
+    except FileUnreadable as problem:
+        if problem.is_there or "/" in str(path):
+            raise
+        # Whoever writes the password itself there would find it in every log.
+        why = "is no file of this folder: name the file that holds the secret; the secret itself does not stand there"
+        raise FileUnreadable("what is written", why, is_there=False) from None
     if not secret:
         raise FileUnreadable(path, "is empty", is_another=True)
     return secret

@@ -11,6 +11,7 @@ from bridge.config import named_files
 from bridge.config.entries import Entry, Scalar, Written, WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.named_files import FileUnreadable
+from bridge.config.yaml_causes import cause_of_nesting, cause_of_yaml
 
 RULES = "groups"
 FILE_BYTES_MAX = 1_048_576
@@ -44,6 +45,8 @@ def read_file(path: Path) -> WrittenFile:
         text = named_files.read_text(path, FILE_BYTES_MAX)
     except FileUnreadable as problem:
         hint = "it is another file, most likely: name the configuration" if problem.is_another else ""
+        if problem.is_no_text:
+            hint = "save it as UTF-8, or name the configuration if this is another file"
         allowed = f"a UTF-8 file with a configuration, of {FILE_BYTES_MAX} bytes at most"
         fault = Fault(code=FaultCode.UNREADABLE, source=str(path), key="", seen=problem.why, allowed=allowed, hint=hint)
         raise ConfigError([fault]) from None
@@ -60,11 +63,23 @@ def read_text(text: str, source: str) -> WrittenFile:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = mark.line + 1 if isinstance(mark, yaml.Mark) else 0
-        seen = str(getattr(problem, "problem", problem))
-        raise ConfigError([_fault(FaultCode.NOT_YAML, source, line, seen, "YAML, one `key: value` a line")]) from None
+        # A sign that YAML has not is told in two lines.
+        seen = " ".join(str(getattr(problem, "problem", problem)).split())
+        fault = _fault(FaultCode.NOT_YAML, source, line, seen, "YAML, one `key: value` a line")
+        raise ConfigError([replace(fault, hint=cause_of_yaml(text, line, seen))]) from None
     if node is None:
         return WrittenFile(source, {}, ())
-    return _read_root(node, source)
+    try:
+        return _read_root(node, source)
+    except ConfigError as problem:
+        # Only the text tells why what should be keys is one word.
+        faults = [
+            replace(fault, hint=cause_of_yaml(text, fault.line, fault.seen))
+            if fault.code is FaultCode.NOT_YAML and not fault.hint
+            else fault
+            for fault in problem.faults
+        ]
+        raise ConfigError(faults) from None
 
 
 def load_plain(text: str, source: str) -> object:
@@ -97,7 +112,7 @@ def _pairs(node: yaml.Node, source: str) -> list[tuple[str, int, yaml.Node]]:
         raise ConfigError(
             [_fault(FaultCode.NOT_YAML, source, _line(node), "no mapping here", "one `key: value` a line")]
         )
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     pairs: list[tuple[str, int, yaml.Node]] = []
     for key_node, value in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
@@ -108,8 +123,8 @@ def _pairs(node: yaml.Node, source: str) -> list[tuple[str, int, yaml.Node]]:
         key = str(key_node.value)
         if key in seen:
             fault = _fault(FaultCode.NOT_YAML, source, _line(key_node), f"`{key}` is written twice", "each key once")
-            raise ConfigError([fault])
-        seen.add(key)
+            raise ConfigError([replace(fault, hint=f"the other one is in line {seen[key]}: take one of both out")])
+        seen[key] = _line(key_node)
         pairs.append((key, _line(key_node), value))
     return pairs
 
@@ -146,16 +161,14 @@ def _scalar(node: yaml.Node, source: str, key: str) -> Scalar:
         # Not the value itself: a login may stand in it.
         seen = "a date, a tag, or a number that is too long to be one"
     fault = _fault(FaultCode.WRONG_KIND, source, _line(node), seen, "a number, a word or a list of words")
-    raise ConfigError([replace(fault, key=key, hint=_cause_of_nesting(node, key))])
+    raise ConfigError([replace(fault, key=key, hint=cause_of_nesting(key, _inner_keys(node)))])
 
 
-def _cause_of_nesting(node: yaml.Node, key: str) -> str:
-    inner = [str(name.value) for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
-    if {"match", "group", "regex", "road"}.intersection(inner):
-        return f"rules of groups are a list under `{RULES}`: write them there"
-    if inner:
-        return f"keys are written whole, with dots: write `{key}.{inner[0]}: …` in a line of its own"
-    return "write one value, and put quotes around what is no plain word"
+def _inner_keys(node: yaml.Node) -> list[str]:
+    """The keys of a mapping that are words: of `{{ x }}` the only one is a mapping itself."""
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    return [str(name.value) for name, _ in node.value if isinstance(name, yaml.ScalarNode)]
 
 
 def _line(node: yaml.Node) -> int:

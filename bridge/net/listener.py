@@ -113,7 +113,8 @@ def listen(address: Address) -> socket.socket:
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         sock = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        # UnicodeError for a name that can't be asked for at all: two dots in a row, a word of more than 63 signs.
         raise CannotListen(
             f"{CannotListen.code}: can't listen on {address}: {error}; name an address of this machine in listen"
         ) from error

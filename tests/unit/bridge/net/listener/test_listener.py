@@ -42,6 +42,10 @@ def test_taken_port_and_unknown_host_say_what_to_do() -> None:
         listen(Address(LOOPBACK, bound_port(listening)))
     with pytest.raises(CannotListen, match="EB-NET-020"):
         listen(Address("no such host", 0))
+    # No resolver is ever asked for these: Python itself says that no name is like that, and not by an OSError.
+    for host in ("a..b", "a" * 64):
+        with pytest.raises(CannotListen, match=r"EB-NET-020: .*; name an address of this machine"):
+            listen(Address(host, 0))
 
 
 def test_address_of_another_machine_is_not_called_taken() -> None:
