@@ -17,6 +17,7 @@ from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperatio
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
+from bridge.admin.client import ask_move, give_order, group_path, parse
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
@@ -89,6 +90,7 @@ class World:
     version: str
     broker: GuardedKafka
     bridge: str
+    admin_of_bridge: str
     plain_bridge: str
     topic: TopicName
     admin: AdminClient
@@ -151,17 +153,24 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         broker = stack.enter_context(authorizing_kafka(folder, USERS, version))
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
         admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(PATIENCE_S)
-        bridge = stack.enter_context(bridge_process(broker.bootstrap, ("embedded-*",), folder, {**settings, **own}))
+        bridge = stack.enter_context(
+            bridge_process(broker.bootstrap, ("embedded-*",), folder, {**settings, **own}, has_admin=True)
+        )
         plain = stack.enter_context(bridge_process(broker.plain, ("embedded-*",), folder, settings))
         address = coordinator_of(bridge.bootstrap)
-        world = World(version, broker, address, plain.bootstrap, TopicName(topic), admin, stack, {**settings, **own})
+        world = World(
+            version, broker, address, bridge.admin, plain.bootstrap, TopicName(topic), admin, stack, {**settings, **own}
+        )
         world.bind(*acls(topic))
         yield world
 
 
-def cells(world: World, kind: str, members: list[Consumer]) -> dict[tuple[str, str, ApiKey], tuple[str, str]]:
-    """Where broker and bridge differ about groups of a kind, and in what they answer."""
-    differ: dict[tuple[str, str, ApiKey], tuple[str, str]] = {}
+Cells = dict[tuple[str, str, ApiKey], tuple[str, str]]
+
+
+def cells(world: World, kind: str, members: list[Consumer], names: tuple[str, str] = ("pass", "embedded")) -> Cells:
+    """Where broker and bridge differ about groups of a kind, one of each name, and in what they answer."""
+    differ: Cells = {}
     for user in ON_GROUPS:
         for member in members:
             member.poll(0)
@@ -172,9 +181,9 @@ def cells(world: World, kind: str, members: list[Consumer]) -> dict[tuple[str, s
             name = f"{kind}-{user}-{api_key}" if kind == ABSENT else kind
             at_broker, at_bridge = (
                 answered(world.line(bootstrap, user), api_key, GroupId(f"{road}-{name}"), world.topic)
-                for bootstrap, road in ((world.broker.bootstrap, "pass"), (world.bridge, "embedded"))
+                for bootstrap, road in zip((world.broker.bootstrap, world.bridge), names, strict=True)
             )
-            if at_broker[0] != at_bridge[0] and (user, kind, api_key) not in DELIBERATE:
+            if at_broker[0] != at_bridge[0] and (user, kind.partition("-")[0], api_key) not in DELIBERATE:
                 differ[user, kind, api_key] = at_broker[1], at_bridge[1]
     return differ
 
@@ -275,12 +284,34 @@ def requests_for(group: GroupId, member_id: MemberId, topic: TopicName) -> dict[
     }
 
 
-@pytest.mark.parametrize("road", ["embedded", "upstream"])
+def move(world: World, group: str, to: str, members: list[Consumer]) -> None:
+    """Have a group with members moved, and wait until it is there."""
+    give_order(world.admin_of_bridge, group_path(group) + "/move", {"to": to})
+    until = time.monotonic() + PATIENCE_S
+    while (told := parse(ask_move(world.admin_of_bridge, group), group).get("stage")) != "done":
+        assert told not in ("stopped", "refused"), parse(ask_move(world.admin_of_bridge, group), group)
+        assert time.monotonic() < until, f"{group} is not moved to {to}"
+        for member in members:
+            member.poll(0.1)
+
+
+WAYS: dict[str, tuple[str, ...]] = {
+    "embedded": (),
+    "upstream": (),
+    "adopted": ("embedded",),
+    "given-back": ("embedded", "pass"),
+}
+"""The moves behind which a group of such a name is."""
+
+
+@pytest.mark.parametrize("road", WAYS)
 def test_stranger_who_knows_a_member_speaks_for_it_nowhere(world: World, road: str) -> None:
     """On `upstream` it beat for it, was given its assignment, and had it leave: no broker was asked who that was."""
     group = GroupId(f"{road}-{uuid.uuid4().hex[:8]}")
     with ExitStack() as stack:
         member = consume(world.bridge, group, world.topic, "classic", stack)
+        for to in WAYS[road]:
+            move(world, group, to, [member])
         member_id, line = MemberId(member.memberid() or ""), world.line(world.bridge, "nothing")
         for api_key, request in requests_for(group, member_id, world.topic).items():
             reply = line.ask(api_key, REQUESTS[api_key][0], request)
@@ -290,3 +321,24 @@ def test_stranger_who_knows_a_member_speaks_for_it_nowhere(world: World, road: s
         while time.monotonic() < until:
             member.poll(0.1)
         assert (member.memberid(), len(member.assignment())) == (member_id, 1)
+
+
+def test_groups_on_every_road_and_behind_every_move_are_refused_as_by_their_broker(world: World) -> None:
+    """A group that was adopted, one that was given back, whose member's broker knows it by another id, and a classic
+    member of a consumer group of the broker's; each beside a group of its kind that has never met a bridge.
+    """
+    with ExitStack() as stack:
+        classic = consume(world.broker.bootstrap, f"pass-{LIVE}-still", world.topic, "classic", stack)
+        moved, name = f"moved-{LIVE}-still", f"{LIVE}-still"
+        members = [classic, consume(world.bridge, moved, world.topic, "classic", stack)]
+        differ: Cells = {}
+        for to in WAYS["given-back"]:
+            move(world, moved, to, members)
+            for cell, what in cells(world, name, members, ("pass", "moved")).items():
+                differ[f"{cell[0]} behind a move to {to}", cell[1], cell[2]] = what
+        if world.version != "3.9.1":
+            members.append(consume(world.broker.bootstrap, "pass-modern-still", world.topic, "consumer", stack))
+            members.append(consume(world.bridge, "upstream-modern-still", world.topic, "classic", stack))
+            differ.update(cells(world, "modern-still", members, ("pass", "upstream")))
+        assert [len(member.assignment()) for member in members] == [1] * len(members)
+    assert not differ, "\n".join(f"{cell}:\n  {one}\n  {two}" for cell, (one, two) in differ.items())
