@@ -62,13 +62,15 @@ def status(*, as_json: bool, admin: str) -> None:
         document = parse(answer, admin)
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
-    reasons, is_ready = document.get("reasons"), document.get("ready") is True
+    reasons, troubles, is_ready = document.get("reasons"), document.get("troubles"), document.get("ready") is True
     if as_json:
         print_as_is(answer)
     else:
         click.echo("ready: clients may come" if is_ready else "not ready:")
         for reason in reasons if isinstance(reasons, list) else ():
             click.echo(f"  {reason}")
+        for trouble in troubles if isinstance(troubles, list) else ():
+            click.echo(f"but {trouble}" if is_ready else f"  {trouble}")
     if not is_ready:
         raise click.exceptions.Exit(1)
 

@@ -89,6 +89,10 @@ class Snapshots(Protocol):
         """Why clients should not come, in sentences; empty when they should."""
         ...
 
+    def troubles(self) -> Sequence[str]:
+        """What some clients are served badly by, although others may come, in sentences."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:

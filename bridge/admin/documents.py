@@ -60,9 +60,9 @@ def moves_document(moves: Sequence[MoveProgress]) -> Document:
     return {"moves": [move_document(move) for move in moves]}
 
 
-def readiness_document(reasons: Sequence[str]) -> Document:
-    """`{"ready": …, "reasons": [sentence, …]}`."""
-    return {"ready": not reasons, "reasons": list(reasons)}
+def readiness_document(reasons: Sequence[str], troubles: Sequence[str] = ()) -> Document:
+    """`{"ready": …, "reasons": [sentence, …], "troubles": [sentence, …]}`."""
+    return {"ready": not reasons, "reasons": list(reasons), "troubles": list(troubles)}
 
 
 def error_document(code: str, sentence: str) -> Document:

@@ -96,15 +96,18 @@ async def show_life(_request: Request) -> Response:
 
 
 class Readiness:
-    """200 when clients may come, 503 with the reasons when they should not."""
+    """200 when clients may come, 503 with the reasons when they should not; either with what troubles some."""
 
     def __init__(self, sources: AdminSources) -> None:
         self._sources = sources
 
     async def __call__(self, _request: Request) -> Response:
         """Answer one request."""
-        reasons = self._sources.snapshots.readiness()
-        return await show(readiness_document(reasons), 503 if reasons else 200)
+        snapshots = self._sources.snapshots
+        reasons = snapshots.readiness()
+        # Troubles leave it at 200: whoever takes the bridge out for them cuts off clients that are served well, and
+        # no other bridge has these groups' journal.
+        return await show(readiness_document(reasons, snapshots.troubles()), 503 if reasons else 200)
 
 
 class GroupList:

@@ -63,6 +63,7 @@ def metric_readings(
         passing=watch.passing(),
         conversions=lambda: groups.log.conversions,
         offsets_changed=lambda: groups.offsets.changes,
+        is_ready=lambda: proxy.is_ready,
         bridges=lambda: others(groups),
         contested=lambda: contested(groups),
         events=watch.event_counts,

@@ -35,6 +35,7 @@ from translators.classic_member.states import (
 from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of, usable
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
+from translators.dialects.errors import Refusal
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicIdPartition, TopicPartition
 
 # ------------------------------------------------------------------------------------ classic views
@@ -102,6 +103,11 @@ class UpstreamViews:
 
     def __init__(self, groups: UpstreamGroups) -> None:
         self._groups = groups
+
+    @property
+    def closed(self) -> Refusal | None:
+        """Why nothing can be decided for them just now: their journal can't be written."""
+        return self._groups.task.ledger.closed
 
     def summaries(self) -> Iterator[GroupSummary]:
         """All groups with translated members."""
@@ -256,6 +262,17 @@ class AppSnapshots:
         """Why clients should not come, in sentences; empty when they should."""
         why = self._proxy.why_not_ready
         return (why,) if why else ()
+
+    def troubles(self) -> Sequence[str]:
+        """What clients of some groups are told to come again for, in sentences."""
+        closed = {"embedded": self._groups.ledger.closed}
+        if self._upstream is not None:
+            closed["upstream"] = self._upstream.closed
+        return tuple(
+            f"groups on road {road} stand still, and their clients are told to come again: {refusal.reason}"
+            for road, refusal in closed.items()
+            if refusal is not None
+        )
 
     def counts(self) -> Iterable[GroupCount]:
         """The groups for the metrics."""

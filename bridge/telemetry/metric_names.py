@@ -97,6 +97,7 @@ CONVERSIONS = _counter("conversions", "Changes of a group's kind, by the kind an
 OFFSETS_CHANGED = _counter(
     "offsets_changed_elsewhere", "Committed offsets of groups in use that were changed at the broker by somebody else."
 )
+READY = _gauge("ready", "1 where clients may come, 0 where not: /readyz says why.")
 BRIDGES = _gauge("bridges_others", "Other bridges before the same cluster.")
 CONTESTED = _gauge(
     "groups_contested", "Groups of which clients come by several bridges: refused here, or refused elsewhere.", "side"
@@ -200,6 +201,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_COUNTERS,
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
+        READY,
         *(CLOSED, ENDINGS, TASK_FAILURES, BUGS, ADMIN_REFUSALS),
         *(GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS, MISSED),

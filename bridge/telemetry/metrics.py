@@ -123,6 +123,7 @@ class Readings:
     build: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, float] = field(default_factory=dict)
     started_s: float = 0.0
+    is_ready: Callable[[], bool] = bool
     bridges: Callable[[], int] = int
     contested: Callable[[], Mapping[str, int]] = dict
     coordinators: Callable[[], CoordinatorFigures] = CoordinatorFigures
@@ -173,6 +174,7 @@ class BridgeCollector(Collector):
         yield from coordinator_families(readings.coordinators())
         yield _gauge(names.BUILD, {tuple(readings.build.get(label, "") for label in names.BUILD.labels): 1})
         yield _gauge(names.SETTING, {(key,): value for key, value in sorted(readings.settings.items())})
+        yield _gauge(names.READY, {(): int(readings.is_ready())})
         yield _gauge(names.BRIDGES, {(): readings.bridges()})
         yield _gauge(names.CONTESTED, {(side,): count for side, count in readings.contested().items()})
         yield _gauge(names.HELD, {(): readings.times.held})

@@ -71,6 +71,7 @@ class StillSnapshots:
 
     views: Sequence[GroupView] = (ORDERS,)
     reasons: Sequence[str] = ()
+    troubled: Sequence[str] = ()
 
     def groups(self) -> Sequence[GroupSummary]:
         """The summaries."""
@@ -83,6 +84,10 @@ class StillSnapshots:
     def readiness(self) -> Sequence[str]:
         """The reasons."""
         return self.reasons
+
+    def troubles(self) -> Sequence[str]:
+        """The troubles."""
+        return self.troubled
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,18 @@ def test_status_is_whether_clients_may_come_and_why_not() -> None:
         not_ready, as_json = run(status, "--admin", address), run(status, "--json", "--admin", address)
     assert (ready.exit_code, ready.output) == (0, "ready: clients may come\n")
     assert (not_ready.exit_code, not_ready.output) == (1, f"not ready:\n  {why}\n")
-    assert (as_json.exit_code, json.loads(as_json.output)) == (1, {"ready": False, "reasons": [why]})
+    assert (as_json.exit_code, json.loads(as_json.output)) == (1, {"ready": False, "reasons": [why], "troubles": []})
+
+
+def test_status_tells_what_troubles_some_and_is_0_where_others_may_come() -> None:
+    """A script that takes the bridge out by its status cuts off nobody who is served well."""
+    trouble, why = "groups on road embedded stand still", "the bridge is draining"
+    with admin_api(StillSnapshots(troubled=[trouble])) as address:
+        ready = run(status, "--admin", address)
+    with admin_api(StillSnapshots(reasons=[why], troubled=[trouble])) as address:
+        not_ready = run(status, "--admin", address)
+    assert (ready.exit_code, ready.output) == (0, f"ready: clients may come\nbut {trouble}\n")
+    assert (not_ready.exit_code, not_ready.output) == (1, f"not ready:\n  {why}\n  {trouble}\n")
 
 
 def test_status_of_nobody_is_a_sentence() -> None:

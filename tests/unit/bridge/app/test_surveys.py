@@ -95,6 +95,10 @@ class NoGroups:
         """Ready."""
         return ()
 
+    def troubles(self) -> Sequence[str]:
+        """None."""
+        return ()
+
 
 def surveys(
     upstream: UpstreamCluster,

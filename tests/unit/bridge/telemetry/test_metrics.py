@@ -298,3 +298,10 @@ def test_bridge_that_owns_nothing_is_idle() -> None:
     shown = values(CoordinatorFigures())
     assert shown["thread_idle_ratio_avg", ""] == 1
     assert shown["event_processing_time_seconds_bucket", "+Inf"] == 0
+
+
+def test_whether_clients_may_come_is_a_metric() -> None:
+    """As /readyz answers at that moment: whoever has Prometheus alone asks nothing else."""
+    for is_ready in (True, False):
+        shown = scrape(replace(readings(), is_ready=lambda: is_ready))  # noqa: B023 - it is read within the turn
+        assert shown[f"{PREFIX}ready", ()] == is_ready

@@ -80,8 +80,9 @@ def test_groups_are_listed_by_id() -> None:
 
 def test_readiness_names_its_reasons() -> None:
     """Ready means: no reason against it."""
-    assert readiness_document(()) == {"ready": True, "reasons": []}
-    assert readiness_document(["draining"]) == {"ready": False, "reasons": ["draining"]}
+    assert readiness_document(()) == {"ready": True, "reasons": [], "troubles": []}
+    assert readiness_document(["draining"]) == {"ready": False, "reasons": ["draining"], "troubles": []}
+    assert readiness_document((), ["full"]) == {"ready": True, "reasons": [], "troubles": ["full"]}
 
 
 def test_error_has_code_and_sentence() -> None:

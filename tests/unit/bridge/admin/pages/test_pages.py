@@ -38,14 +38,20 @@ async def test_livez_is_answered_even_when_not_ready() -> None:
 async def test_readyz_without_reasons_is_ready() -> None:
     """200 says: send clients."""
     answer = await ask("/readyz")
-    assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": []})
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": [], "troubles": []})
+
+
+async def test_readyz_with_troubles_is_200_and_names_them() -> None:
+    """Other clients may come; whoever takes the bridge out for these would cut them off."""
+    answer = await ask("/readyz", StillSnapshots(troubled=["a disk is full"]))
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": [], "troubles": ["a disk is full"]})
 
 
 async def test_readyz_with_reasons_is_503_and_names_them() -> None:
     """503 says why."""
     reasons = ["the bridge is shutting down", "no broker answers"]
     answer = await ask("/readyz", StillSnapshots(reasons=reasons))
-    assert (answer.status_code, answer.json()) == (503, {"ready": False, "reasons": reasons})
+    assert (answer.status_code, answer.json()) == (503, {"ready": False, "reasons": reasons, "troubles": []})
 
 
 async def test_groups_are_listed() -> None:

@@ -18,7 +18,7 @@ from tests.support.embedded_world import FakeBroker
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId
 
 
@@ -33,11 +33,17 @@ class _Offsets:
 
 
 @dataclass
+class _Ledger:
+    closed: Refusal | None = None
+
+
+@dataclass
 class _Groups:
     owner: EmbeddedOwner
     join_checks: _JoinChecks
     offsets: _Offsets = field(default_factory=_Offsets)
     bridges: None = None
+    ledger: _Ledger = field(default_factory=_Ledger)
 
 
 @dataclass
@@ -165,6 +171,19 @@ def test_readiness_names_the_cause() -> None:
     group = OwnedGroup()
     assert _snapshots(group).readiness() == ()
     assert _snapshots(group, why_not_ready="the bridge is draining").readiness() == ("the bridge is draining",)
+
+
+def test_journal_that_can_not_be_written_troubles_its_road_and_turns_nobody_away() -> None:
+    """Its members are told to come again while everybody else is served: neither was to be seen at /readyz."""
+    group = OwnedGroup()
+    groups = _Groups(group.owner, _JoinChecks({}))
+    snapshots = AppSnapshots(cast(EmbeddedGroups, groups), cast(Proxy, _Proxy()), _places())
+    assert snapshots.troubles() == ()
+    groups.ledger.closed = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "EB-JOURNAL-011: the disk is full")
+    (told,) = snapshots.troubles()
+    assert told.startswith("groups on road embedded stand still")
+    assert told.endswith("EB-JOURNAL-011: the disk is full")
+    assert snapshots.readiness() == ()
 
 
 def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:
