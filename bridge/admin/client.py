@@ -144,7 +144,8 @@ def _send(
         )
     except CannotAsk as problem:
         raise NoAnswer(str(problem)) from None
-    except httpx.TransportError as problem:
+    except (httpx.TransportError, UnicodeError) as problem:
+        # UnicodeError for a host that no resolver is asked for: two dots in a row, a word of more than 63 signs.
         fault = tls_fault(admin, problem)
         if fault:
             raise NoAnswer(fault) from None

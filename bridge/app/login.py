@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from bridge.config.causes import is_host
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -86,7 +87,7 @@ def _read_bearer(settings: Settings, environment: Mapping[str, str]) -> LoginSou
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        is_whole = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_whole = parts.scheme in {"http", "https"} and is_host(parts.hostname or "")
         host, is_plain, has_login = parts.hostname or "", parts.scheme == "http", "@" in parts.netloc
     except ValueError:
         is_whole, host, is_plain, has_login = False, "", False, False

@@ -142,7 +142,7 @@ def judge_collector(settings: Settings) -> None:
         return
     try:
         parts = urlsplit(endpoint)
-        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) <= PORT_MAX
+        is_url = parts.scheme in {"http", "https"} and is_host(parts.hostname or "") and (parts.port or 1) <= PORT_MAX
     except ValueError:
         is_url = False
     if not is_url:

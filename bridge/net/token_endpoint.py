@@ -58,7 +58,8 @@ def _post(endpoint: TokenEndpoint, secret: str) -> httpx.Response:
                 if len(data) > SECRET_BYTES_MAX:
                     raise SecretUnreadable(f"{endpoint.url} answered more than {SECRET_BYTES_MAX} bytes")
             return httpx.Response(answer.status_code, content=data)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as problem:
+        # UnicodeError for a host that no resolver is asked for: two dots in a row, a word of more than 63 signs.
         why = str(problem) or type(problem).__name__
         raise SecretUnreadable(
             f"{endpoint.url} can't be asked: {why:.{WORDS_CHARS_MAX}}; see upstream.sasl.token.endpoint and "

@@ -41,6 +41,13 @@ def test_no_bridge_is_said_with_the_next_step() -> None:
         ask_groups(address)
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+def test_host_that_no_resolver_is_asked_for_is_a_sentence(host: str) -> None:
+    """It was called a bug of ours (EB-CLI-099)."""
+    with pytest.raises(NoAnswer, match=r"^EB-ADMIN-011: no bridge answers at .*--admin"):
+        ask_groups(f"{host}:9190")
+
+
 @pytest.mark.parametrize(("status", "body"), [(404, b"<html>"), (500, b"{}"), (302, b""), (404, b"[1]")])
 def test_another_server_is_said_so(status: int, body: bytes) -> None:
     """EB-ADMIN-012: the port may be somebody else's."""

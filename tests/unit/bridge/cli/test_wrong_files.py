@@ -66,6 +66,7 @@ FILES = (
     (BROKERS + b"limits.idle.ms: ${IDLE}\n", "'${IDLE}'", "set EPOCHBRIDGE_LIMITS_IDLE_MS"),
     (BROKERS + b"limits.idle.ms: 99999h\n", "'99999h'", "359996400000 is not within what is allowed"),
     (BROKERS + b"otel.endpoint: 'http://c:port'\n", "'http://c:port'", "its host is missing, or its port is none"),
+    (BROKERS + b"otel.endpoint: 'http://a..b:1'\n", "'http://a..b:1'", "its host is missing, or its port is none"),
     (BROKERS + RULE + b"journal.path: ~/j.db\n", "'~/j.db'", "only a shell knows what ~ and $ stand for"),
     (BROKERS + RULE + b"journal.path: file:///var/j.db\n", "'file:/var/j.db'", "it is a path, not a URL"),
     (BROKERS + b"admin.token.path: $HOME/token\n", "can't be read", "only a shell knows what ~ and $ stand for"),

@@ -58,6 +58,13 @@ async def test_endpoint_that_gives_no_token_is_told_in_its_own_words(status: int
     assert "s3cret" not in str(found.value)
 
 
+@pytest.mark.parametrize("host", ["a..b", "a" * 64])
+async def test_host_that_no_resolver_is_asked_for_is_told(host: str) -> None:
+    """What the library raises for it is none of its own kinds: it ended the bridge's login, and the bridge with it."""
+    with pytest.raises(SecretUnreadable, match=r"can't be asked: .*upstream\.sasl\.token\.endpoint"):
+        await ask_endpoint(at(f"http://{host}/"), "s3cret")
+
+
 async def test_endpoint_that_is_not_there_is_told() -> None:
     """With the keys to look at."""
     with pytest.raises(SecretUnreadable, match=r"http://127\.0\.0\.1:1/ can't be asked: .*upstream\.sasl\.token"):
