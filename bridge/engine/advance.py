@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from bridge.engine.catalog import take_pattern, take_topics
+from bridge.engine.catalog import forget_patterns, take_pattern, take_topics
 from bridge.engine.classic.barriers import take_sync
 from bridge.engine.classic.joining import take_join
 from bridge.engine.classic.seats import take_heartbeat as take_classic_heartbeat
@@ -22,6 +22,7 @@ from bridge.engine.commands import (
     DeleteGroup,
     EndCommit,
     EndSessions,
+    ForgetRegularExpressions,
     GiveUpGroup,
     MemberHeartbeat,
     PassDeadlines,
@@ -130,6 +131,8 @@ def _take(command: Command, turn: Turn) -> None:  # noqa: C901  # one case a kin
             take_topics(turn, command)
         case ResolveRegularExpression():
             take_pattern(turn, command)
+        case ForgetRegularExpressions():
+            forget_patterns(turn, command)
         case ConvertGroup():
             take_order(turn, command)
         case BecomeClassic():

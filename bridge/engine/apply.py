@@ -63,6 +63,7 @@ from bridge.engine.records import (
     NativesLost,
     RebalancePrepared,
     Record,
+    RegularExpressionForgotten,
     RegularExpressionResolved,
     SeatKept,
     SeatsGivenUp,
@@ -147,8 +148,8 @@ def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kin
             _see_topic(state, record)
         case TopicGone():
             _lose_topic(state, record)
-        case RegularExpressionResolved():
-            _resolve_pattern(state, record)
+        case RegularExpressionResolved() | RegularExpressionForgotten():
+            _take_pattern(state, record)
         case _:  # A record of classic groups, or else the type check fails, as it must for a kind without a case.
             apply_classic(state, record)
 
@@ -278,9 +279,16 @@ def _lose_topic(state: Shard, record: TopicGone) -> None:
     forget_loads(state, groups_subscribed_to(state, {topic.name}))
 
 
-def _resolve_pattern(state: Shard, record: RegularExpressionResolved) -> None:
-    state.patterns[record.pattern] = ResolvedPattern(record.topics, record.error)
-    forget_loads(state, state.pattern_users.get(record.pattern, ()))
+def _take_pattern(state: Shard, record: RegularExpressionResolved | RegularExpressionForgotten) -> None:
+    pattern = record.pattern
+    if isinstance(record, RegularExpressionForgotten):
+        del state.patterns[pattern]
+        state.unused_patterns.remove(pattern)
+        return
+    state.patterns[pattern] = ResolvedPattern(record.topics, record.error)
+    if pattern not in state.pattern_users:
+        state.unused_patterns.add(pattern)
+    forget_loads(state, state.pattern_users.get(pattern, ()))
 
 
 def _refresh_all(state: Shard, group_id: GroupId, partitions: Partitions) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from bridge.engine.classic.barriers import prepare_rebalance
-from bridge.engine.commands import ChangeTopics, ResolveRegularExpression
+from bridge.engine.commands import ChangeTopics, ForgetRegularExpressions, ResolveRegularExpression
 from bridge.engine.convert.readiness import translatable_offer
 from bridge.engine.model import Phase
-from bridge.engine.records import RegularExpressionResolved, TopicGone, TopicSeen
+from bridge.engine.records import RegularExpressionForgotten, RegularExpressionResolved, TopicGone, TopicSeen
 from bridge.engine.state import ClassicGroup, groups_subscribed_to
 from bridge.engine.turn import Turn
 from translators.dialects.consumer_protocol import decode_subscription
@@ -57,6 +57,12 @@ def take_pattern(turn: Turn, command: ResolveRegularExpression) -> None:
     turn.write(RegularExpressionResolved(command.pattern, command.topics, command.error))
     if before != command.topics:
         _move_epochs(turn, state.pattern_users.get(command.pattern, ()))
+
+
+def forget_patterns(turn: Turn, command: ForgetRegularExpressions) -> None:
+    """Forget those that nobody has: a member may have come with one since that was ordered."""
+    for pattern in sorted(command.patterns & turn.state.unused_patterns):
+        turn.write(RegularExpressionForgotten(pattern))
 
 
 def _move_epochs(turn: Turn, group_ids: Iterable[GroupId]) -> None:

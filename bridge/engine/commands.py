@@ -204,6 +204,16 @@ class ResolveRegularExpression:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetRegularExpressions:
+    """What these patterns match need not be known any more, but for those that a member has by now; unanswered.
+
+    The engine can't tell by itself which are wanted: one is resolved before its first member comes.
+    """
+
+    patterns: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class BeginCommit:
     """A commit wants to go to the broker; answered with `CommitAdmitted` or `CommitRefused` (K5.3 to K5.17)."""
 
@@ -259,6 +269,7 @@ Command = (
     | EndSessions
     | ChangeTopics
     | ResolveRegularExpression
+    | ForgetRegularExpressions
     | BeginCommit
     | EndCommit
     | DeleteGroup

@@ -172,6 +172,7 @@ def index_subscription(state: Shard, group: Group, subscription: Subscription) -
     if subscription.pattern is not None:
         count_up(group.patterns, subscription.pattern)
         state.pattern_users.setdefault(subscription.pattern, set()).add(group.group_id)
+        state.unused_patterns.discard(subscription.pattern)
     if subscription.assignor is not None:
         count_up(group.votes, subscription.assignor)
     if subscription.instance_id is not None:
@@ -194,6 +195,8 @@ def unindex_subscription(state: Shard, group: Group, subscription: Subscription)
         count_down(group.patterns, pattern)
         if pattern not in group.patterns:
             _forget_user(state.pattern_users, pattern, group.group_id)
+            if pattern in state.patterns and pattern not in state.pattern_users:
+                state.unused_patterns.add(pattern)
     if subscription.assignor is not None:
         count_down(group.votes, subscription.assignor)
     if subscription.instance_id is not None and group.instances.get(subscription.instance_id) == subscription.member_id:

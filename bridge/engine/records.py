@@ -344,6 +344,14 @@ class RegularExpressionResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class RegularExpressionForgotten:
+    """No member subscribes to a pattern any more, nor is one about to: what it matches need not be known."""
+
+    durable: ClassVar[bool] = True
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlineSet:
     """Something is due at this time, in milliseconds of the shell's clock."""
 
@@ -457,6 +465,7 @@ DurableRecord = (
     | TopicSeen
     | TopicGone
     | RegularExpressionResolved
+    | RegularExpressionForgotten
     | DurableClassicRecord
 )
 VolatileRecord = (

@@ -21,6 +21,7 @@ from bridge.engine.records import (
     MemberForgotten,
     MemberSubscribed,
     NativesLost,
+    RegularExpressionForgotten,
     RegularExpressionResolved,
     SeatKept,
     SeatsGivenUp,
@@ -162,6 +163,7 @@ _SEATS_GIVEN_UP = _row("seats-given-up", SeatsGivenUp, group_id=TEXT)
 _TOPIC = _row("topic", TopicSeen, topic=TOPIC)
 _TOPIC_GONE = _row("topic-gone", TopicGone, topic_id=TOPIC_ID)
 _PATTERN = _row("pattern", RegularExpressionResolved, pattern=TEXT, topics=TEXTS, error=optional(TEXT))
+_PATTERN_GONE = _row("pattern-gone", RegularExpressionForgotten, pattern=TEXT)
 CONSUMER_ROWS = (
     _GROUP,
     _GROUP_GONE,
@@ -179,6 +181,7 @@ CONSUMER_ROWS = (
     _TOPIC,
     _TOPIC_GONE,
     _PATTERN,
+    _PATTERN_GONE,
 )
 TABLE = Table(CONSUMER_ROWS + CLASSIC_ROWS)
 
@@ -218,6 +221,8 @@ def row_for(record: DurableRecord) -> Row:  # noqa: C901  # one case a kind
             return _TOPIC_GONE
         case RegularExpressionResolved():
             return _PATTERN
+        case RegularExpressionForgotten():
+            return _PATTERN_GONE
         case _:  # Classic groups' kinds are left; any other fails the type check.
             return classic_row_for(record)
 

@@ -220,7 +220,8 @@ class Shard:
     A group id is either in `groups`, the consumer groups, or in `classic_groups`, never in both (K6.8): who creates one
     of a kind deletes the other of that name first, which is what a conversion is.
 
-    `configs` are what admins said of groups, which may not exist yet, or no more.
+    `configs` are what admins said of groups, which may not exist yet, or no more. `unused_patterns` are those in
+    `patterns` that no member has: its first one is on the way, was refused, or was the last and is gone.
     `assignors` are those to choose from by name; the default is the first name in the group's settings. Until
     `no_assignment_before_ms` no target is computed for a group that is not among the `resumed`, whose members are known
     from before (decision 9); both are inputs like the settings, not state.
@@ -245,6 +246,7 @@ class Shard:
     partition_counts: dict[TopicId, int] = field(default_factory=dict)
     subscribers: dict[TopicName, set[GroupId]] = field(default_factory=dict)
     pattern_users: dict[str, set[GroupId]] = field(default_factory=dict)
+    unused_patterns: set[str] = field(default_factory=set)
     in_flight: dict[GroupId, dict[TopicIdPartition, int]] = field(default_factory=dict)
     group_flights: dict[GroupId, set[int]] = field(default_factory=dict)
 

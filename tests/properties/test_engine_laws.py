@@ -20,6 +20,7 @@ from bridge.engine.commands import (
     Command,
     DeleteGroup,
     EndCommit,
+    ForgetRegularExpressions,
     MemberHeartbeat,
     PassDeadlines,
     RemoveMembers,
@@ -259,6 +260,11 @@ class EngineLaws(RuleBasedStateMachine):
     def resolve(self, matches: set[str]) -> None:
         """The pattern matches something else."""
         self.queue.append(ResolveRegularExpression("b.*", frozenset(TopicName(name) for name in matches)))
+
+    @rule()
+    def forget_patterns(self) -> None:
+        """What nobody had when that was ordered is forgotten, unless somebody has it by then."""
+        self.queue.append(ForgetRegularExpressions(frozenset(self.bench.state.unused_patterns)))
 
     @rule(member=MEMBERS, number=st.integers(0, 5), lag=st.sampled_from([0, 0, 1]))
     def begin_commit(self, member: str, number: int, lag: int) -> None:

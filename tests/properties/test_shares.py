@@ -14,10 +14,11 @@ from bridge.coordinators.embedded.shares import (
     members_of,
     weigh,
 )
-from bridge.engine.commands import ConvertGroup, GroupType
+from bridge.coordinators.embedded.weights import pattern_bytes
+from bridge.engine.commands import ConvertGroup, ForgetRegularExpressions, GroupType, ResolveRegularExpression
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import join_request, leave_request, native_join
-from tests.support.owned_group import GROUP, OwnedGroup
+from tests.support.owned_group import CLIENT, GROUP, OwnedGroup
 from translators.dialects.classic import Heartbeat, JoinGroupReply, MemberAssignment, Protocol, SyncGroup
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
@@ -27,6 +28,7 @@ HAPPENINGS = (
     *("join",) * 5,
     *("sync",) * 2,
     *("beat", "leave", "native", "native", "go", "delete", "convert", "convert", "restart", "recover"),
+    *("pattern", "pattern", "pattern", "resolve", "resolve", "forget"),
     *("wait",) * 2,
 )
 STEPS = st.tuples(
@@ -36,6 +38,7 @@ STEPS = st.tuples(
     st.sampled_from([None, None, InstanceId("seat")]),
     st.sampled_from([0, 1, 10, 50, 4_000, 12_000]),
 )
+HOSTS = (CLIENT, replace(CLIENT, client_host="/10.0.0.9"))
 Step = tuple[str, GroupId, int, InstanceId | None, int]
 
 
@@ -82,10 +85,9 @@ class Life:
             case "leave":
                 self.group.send(replace(leave_request(member_id), group_id=group_id))
             case "native" | "go":
-                topics = tuple(TopicName("t" * (1 + one)) for one in range(1 + size % 5))
-                joined = replace(native_join(f"n{number}"), group_id=group_id, subscribed_topic_names=topics)
-                epoch = 0 if name == "native" else -1
-                self.group.send(replace(joined, member_epoch=epoch, instance_id=instance_id))
+                self._take_native(name, key, instance_id, size)
+            case "pattern" | "resolve" | "forget":
+                self._take_pattern(name, group_id, number, size)
             case "wait":
                 self.group.wait(size)
             case "delete":
@@ -99,6 +101,22 @@ class Life:
             case _:
                 self.owner.revive(self.journal, self.group.now_ms)
         self.journal += self.owner.entries()
+
+    def _take_native(self, name: str, key: tuple[GroupId, int], instance_id: InstanceId | None, size: int) -> None:
+        topics = tuple(TopicName("t" * (1 + one)) for one in range(1 + size % 5))
+        joined = replace(native_join(f"n{key[1]}"), group_id=key[0], subscribed_topic_names=topics)
+        epoch = 0 if name == "native" else -1
+        self.group.send(replace(joined, member_epoch=epoch, instance_id=instance_id))
+
+    def _take_pattern(self, name: str, group_id: GroupId, number: int, size: int) -> None:
+        if name == "pattern":
+            joined = replace(native_join(f"n{number}"), group_id=group_id, subscribed_topic_names=None)
+            self.group.send(replace(joined, subscribed_topic_regex="tu"[size % 2]), client=HOSTS[number % 2])
+        elif name == "resolve":
+            topics = frozenset(TopicName("t" * (1 + one)) for one in range(size % 7))
+            self.group.tell(ResolveRegularExpression("tu"[number % 2], topics))
+        else:
+            self.group.tell(ForgetRegularExpressions(frozenset(self.owner.shard.unused_patterns)))
 
     def _join(self, key: tuple[GroupId, int], instance_id: InstanceId | None, size: int) -> None:
         blob = encode_subscription(
@@ -128,7 +146,21 @@ class Life:
             if weight is not None:
                 by_group[key.group_id] = by_group.get(key.group_id, 0) + weight.size_bytes
                 by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
-        assert (shares.by_group, shares.by_host) == (by_group, by_host)
+        total, shard = sum(by_group.values()), self.owner.shard
+        members = {
+            (group_id, one.subscription.identity.client_host, one.subscription.pattern)
+            for group_id, group in shard.groups.items()
+            for one in group.members.values()
+        }
+        for pattern in {pattern for _, _, pattern in members if pattern}:
+            resolved = shard.patterns.get(pattern)
+            size_bytes = pattern_bytes(pattern, () if resolved is None else resolved.topics)
+            total += size_bytes
+            for group_id in {group_id for group_id, _, its in members if its == pattern}:
+                by_group[group_id] += size_bytes
+            for host in {host for _, host, its in members if its == pattern}:
+                by_host[host] += size_bytes
+        assert (shares.by_group, shares.by_host, shares.total_bytes) == (by_group, by_host, total)
 
 
 @settings(deadline=None, max_examples=100)

@@ -25,6 +25,8 @@ def find_stale(state: Shard) -> list[str]:
     for name, users in (("subscribers", state.subscribers), ("pattern users", state.pattern_users)):
         wanted = _users(state, is_pattern=name == "pattern users")
         stale += [] if {str(key): set(value) for key, value in users.items()} == wanted else [name]
+    unused = state.patterns.keys() - state.pattern_users.keys()
+    stale += [] if state.unused_patterns == unused else ["unused patterns"]
     return stale + [f"deadline {key}" for key in state.deadlines.due if not _has_somebody(state, key)]
 
 

@@ -81,10 +81,10 @@ class OwnedGroup:
         for change in (self.owner.catalog.update(found), self.owner.catalog.update(found)):
             self._keep(self.owner.take_turn([ChangeTopics(change.changed, change.removed)], self.now_ms))
 
-    def send(self, *requests: MembershipRequest) -> list[RequestRef]:
+    def send(self, *requests: MembershipRequest, client: ClientIdentity = CLIENT) -> list[RequestRef]:
         """Let requests arrive in one turn; gives where their answers will be in `replies`."""
         refs = [RequestRef(0, number, number) for number in (next(self._sequence) for _ in requests)]
-        arrivals = [Arrival(ref, CLIENT, request) for ref, request in zip(refs, requests, strict=True)]
+        arrivals = [Arrival(ref, client, request) for ref, request in zip(refs, requests, strict=True)]
         self._keep(self.owner.take_turn(arrivals, self.now_ms))
         return refs
 

@@ -45,7 +45,7 @@ from bridge.engine.commands import (
     GroupType,
     UnloadClassicGroups,
 )
-from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted
+from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted, RegularExpressionWanted
 from bridge.engine.queries import group_type, has_members, subscribed_names
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
@@ -106,11 +106,9 @@ class EmbeddedGroups:
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
         self._patterns = Patterns(
-            catalog,
-            lambda pattern: pattern in owner.shard.pattern_users,
-            self.task.queue,
-            lambda: self.task.has_queued,
+            catalog, lambda: owner.shard.pattern_users, self.task.queue, lambda: self.task.has_queued
         )
+        owner.shares.patterns.told = self._patterns.told
         self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns)
         self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
         self.offsets = OffsetWatch(
@@ -405,10 +403,12 @@ class EmbeddedGroups:
     def begins(self) -> None:
         """See `owner_task.Turning`."""
         self.owner.shares.end_turn()
+        if self._patterns.told:
+            self._patterns.told.clear()
 
     def revived(self) -> None:
         """See `owner_task.Turning`."""
-        self._patterns.remember(self.owner.shard.patterns)
+        self._patterns.remember()
 
     def released(self) -> None:
         """See `owner_task.Turning`."""
@@ -421,7 +421,11 @@ class EmbeddedGroups:
                 self.offsets.forget(notice.group_id)
                 if self.bridges is not None:
                     self.bridges.forget(notice.group_id)
+            if isinstance(notice, RegularExpressionWanted):
+                self._patterns.want(notice.pattern)
             self.log.hear(notice, self._clock.now_ms())
+        if self.owner.shard.unused_patterns:
+            self._patterns.forget(self.owner.shard.unused_patterns)
 
     def refuse(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, refusal: Refusal) -> None:
         """See `owner_task.Turning`: the log says why, once in a while."""

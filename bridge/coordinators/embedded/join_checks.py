@@ -116,12 +116,15 @@ class JoinChecks:
         if request.member_epoch == JOIN_EPOCH:
             return Questions(request.group_id, asks_members, asks_topics=True, pattern=pattern)
         names = frozenset(wanted_topics(request))
+        asks_topics = not self._catalog.knows(names)
+        # While it waits for anything else whoever has the pattern now may go, and what it matches be forgotten.
+        is_known = self._patterns.is_current(pattern) and not (asks_members or asks_topics)
         return Questions(
             request.group_id,
             asks_members,
-            asks_topics=not self._catalog.knows(names),
-            names=names if not self._catalog.knows(names) else frozenset(),
-            pattern="" if self._patterns.is_current(pattern) else pattern,
+            asks_topics=asks_topics,
+            names=names if asks_topics else frozenset(),
+            pattern="" if is_known else pattern,
         )
 
     def forget(self, group_id: GroupId) -> None:
@@ -158,8 +161,7 @@ class JoinChecks:
 
     async def _learn(self, pattern: str) -> Refusal | None:
         with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
-            await self._patterns.learn(pattern)
-            return None
+            return await self._patterns.learn(pattern)
         return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:

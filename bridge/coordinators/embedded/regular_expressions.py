@@ -1,6 +1,6 @@
 """RE2 patterns of subscriptions and the topics that they match; the only door to google-re2."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -9,8 +9,10 @@ import re2
 import trio
 
 from bridge.coordinators.catalog import Catalog
-from bridge.engine.commands import ResolveRegularExpression
+from bridge.coordinators.embedded.weights import pattern_bytes
+from bridge.engine.commands import ForgetRegularExpressions, ResolveRegularExpression
 from bridge.migration.patterns import PatternUnreadable
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import TopicName
 
 PATTERN_CHARACTERS_MAX = 10_000
@@ -117,38 +119,45 @@ def _reason(problem: Exception) -> str:
 
 
 PATTERNS_MAX = 10_000
-"""How many different patterns are kept up to date; further ones are answered as unreadable."""
+"""How many different patterns members may have at once; whoever comes with a further one is told to come again."""
 STEPS_AT_ONCE = 2_000_000
 """So many instructions at most are carried out in the turn of everybody, some 10 ms; what may take more is for a
 thread, where RE2 holds up nobody: 360 characters, `(?:.?){1000}` thirty times, took 30 s for the names of 1,000 topics.
 """
-Learned = Callable[[ResolveRegularExpression], None]
+NO_ROOM = Refusal(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    f"EB-GROUP-026: members have {PATTERNS_MAX} different patterns already, no more are kept; the client tries again:"
+    " see which group has so many",
+)
+Order = Callable[[ResolveRegularExpression | ForgetRegularExpressions], None]
 
 
 class Patterns:
-    """Every pattern that was ever asked for, up to a limit; then those that `is_used` denies make room.
+    """What the patterns match that members have, or are about to come with; the engine knows no others for long.
 
-    `learned` hears what each matches, and again what it matches now where that may be something else.
+    The engine's word counts for who has which (decision 741). `told` is what it was told since the last turn, for
+    members that come in the next, with the bytes that it takes in a journal.
     """
 
     def __init__(
         self,
         catalog: Catalog,
-        is_used: Callable[[str], bool],
-        learned: Learned,
+        users: Callable[[], Collection[str]],
+        order: Order,
         awaits_turn: Callable[[], bool] = lambda: False,
         patterns_max: int = PATTERNS_MAX,
     ) -> None:
+        self.told: dict[str, int] = {}
         self._catalog = catalog
-        self._is_used = is_used
+        self._users = users
         self._awaits_turn = awaits_turn
-        """Whether somebody was let in who may use any of them as soon as that is carried out."""
-        self._learned = learned
+        """Whether somebody was let in who may have any of them as soon as that is carried out."""
+        self._order = order
         self._patterns_max = patterns_max
         self._changes = 0
         """How often topics have changed."""
-        self._known: dict[str, int | None] = {}
-        """After which change it was last learned what a pattern matches, None while it never was."""
+        self._stale: set[str] = set()
+        """Those of which it is not known what they match since topics changed."""
         self._running: dict[str, trio.Event] = {}
         """What tells that the search for what one matches is over: the 1,000 members of a group join with the same one,
         and what took 20 ms in front of 10,000 topics was known to none of them within 5 s as each had it looked for.
@@ -157,18 +166,20 @@ class Patterns:
         self._threads = trio.CapacityLimiter(1)
 
     def is_current(self, pattern: str | None) -> bool:
-        """Whether it is known what a pattern matches now; of none there is nothing to know."""
-        return not pattern or self._known.get(pattern) == self._changes
+        """Whether the engine knows what a pattern matches now, and still will in the turn for which somebody is queued
+        at once; of none there is nothing to know.
 
-    async def learn(self, pattern: str) -> None:
+        One that nobody has may be forgotten before that turn.
+        """
+        return not pattern or pattern in self.told or (pattern in self._users() and pattern not in self._stale)
+
+    async def learn(self, pattern: str) -> Refusal | None:
         """Have it told what a pattern matches now, unless it was; others are served meanwhile."""
-        if pattern not in self._known and not self._has_room():
-            reason = f"the bridge keeps {self._patterns_max} patterns at most"
-            self._learned(ResolveRegularExpression(pattern, frozenset(), reason))
-            return
-        self._known.setdefault(pattern, None)
         while not self.is_current(pattern):
+            if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
+                return NO_ROOM
             await self._try(pattern)
+        return None
 
     async def _try(self, pattern: str) -> None:
         """Look for what it matches, or wait for whoever does: it is not told if topics change meanwhile."""
@@ -188,41 +199,56 @@ class Patterns:
             del self._running[pattern]
             over.set()
         if changes == self._changes:
-            self._known[pattern] = changes
-            self._learned(ResolveRegularExpression(pattern, found.topics, found.error))
+            self._stale.discard(pattern)
+            self.told[pattern] = pattern_bytes(pattern, found.topics)
+            self._order(ResolveRegularExpression(pattern, found.topics, found.error))
 
-    def remember(self, patterns: Iterable[str]) -> None:
-        """The engine knows these, and no others, from before a restart or a turn that failed. It may know the topics of
-        now, too, but not yet that a pattern matches them, which no change of topics would ever tell it then.
+    def remember(self) -> None:
+        """The engine is what it was before a restart, or a turn that failed. It may know the topics of now, too, but
+        not yet that a pattern matches them, which no change of topics would ever tell it then.
         """
-        self._known = dict.fromkeys(patterns)
+        self.told.clear()
         self.topics_changed()
 
     def topics_changed(self) -> None:
         """What every pattern matches may be something else from now on."""
         self._changes += 1
+        self._stale = {*self._users(), *self.told}
+        self.told.clear()
+        self._wake()
+
+    def want(self, pattern: str) -> None:
+        """The engine does not know what one matches that a member has."""
+        if pattern not in self.told:
+            self._stale.add(pattern)
+            self._wake()
+
+    def _wake(self) -> None:
         self._changed.set()
         self._changed = trio.Event()
 
+    def forget(self, unused: Collection[str]) -> None:
+        """Have those forgotten of which the engine says that nobody has them, but for whom a member may be queued."""
+        unwanted = frozenset(unused) - self.told.keys()
+        if unwanted:
+            self._order(ForgetRegularExpressions(unwanted))
+
     async def run(self) -> None:
-        """Learn anew what is used of what is not current, one by one, until cancelled; the rest is forgotten."""
+        """Learn anew what is used of what is not current, one by one, until cancelled."""
         while True:
             changed = self._changed
-            stale = sorted(known for known in self._known if not self.is_current(known))
+            stale = sorted(self._stale)
             for pattern in stale:
                 await trio.lowlevel.checkpoint()
-                if self._is_used(pattern) or self._awaits_turn():
+                if pattern not in self._stale:
+                    continue
+                if pattern in self._users() or self._awaits_turn():
                     # Once: one for which topics change too often would keep all behind it from being learned.
                     await self._try(pattern)
                 else:
-                    self._known.pop(pattern, None)
+                    self._stale.discard(pattern)
             if not stale:
                 await changed.wait()
-
-    def _has_room(self) -> bool:
-        if len(self._known) >= self._patterns_max:
-            self._known = {known: change for known, change in self._known.items() if self._is_used(known)}
-        return len(self._known) < self._patterns_max
 
     async def _resolve(self, pattern: str) -> Resolution:
         try:

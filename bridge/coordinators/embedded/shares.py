@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.embedded.pattern_shares import Growth, Holder, PatternShares
 from bridge.coordinators.embedded.weights import (
     assignments_bytes,
     blob_bytes,
@@ -28,6 +29,7 @@ from bridge.engine.records import (
     MemberForgotten,
     MemberSubscribed,
     Record,
+    RegularExpressionResolved,
 )
 from bridge.engine.state import ClassicGroup, Shard
 from translators.classic_member.member_records import profile_of
@@ -35,6 +37,7 @@ from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, GroupId, InstanceId, MemberId, MemberRef
+from translators.dialects.messages import GroupRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +79,11 @@ def may_hold(would_be: Holdings, all_bytes: int, *, is_member: bool) -> bool:
 
 
 class Weight(NamedTuple):
-    """What a member takes, and from which address its client came."""
+    """What a member takes, from which address its client came, and which pattern it has, which counts by itself."""
 
     host: str
     size_bytes: int
+    pattern: str | None = None
 
 
 PERCENT = 100
@@ -104,6 +108,8 @@ class Shares:
         self._weights: Weights = {}
         self._touched: dict[MemberRef, None] = {}
         self._touched_groups: dict[GroupId, None] = {}
+        self._touched_patterns: dict[str, None] = {}
+        self.patterns = PatternShares(shard)
         self._is_stale = True
         self._is_reserved = False
         self._reserved_by_group: dict[GroupId, int] = {}
@@ -119,8 +125,12 @@ class Shares:
     def recount(self) -> None:
         """Members came or went in ways that were not recorded: all are weighed before the next join is judged."""
         self._is_stale = True
+        self._forget_touched()
+
+    def _forget_touched(self) -> None:
         self._touched.clear()
         self._touched_groups.clear()
+        self._touched_patterns.clear()
 
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
@@ -139,6 +149,8 @@ class Shares:
                     self._touch(MemberRef(record.group_id, record.member.member_id))
                 case ClassicGroupSynced() | GroupDeleted():
                     self._touched_groups[record.group_id] = None
+                case RegularExpressionResolved():
+                    self._touched_patterns[record.pattern] = None
                 case _:
                     pass
 
@@ -149,6 +161,7 @@ class Shares:
             self._reserved_by_group.clear()
             self._reserved_by_host.clear()
             self._reserved_bytes = 0
+            self.patterns.end_turn()
 
     def judge(self, arrival: Arrival) -> Refusal | None:
         """Refuse a request that would bring its group or its client's address over the share; O(what it says).
@@ -158,29 +171,34 @@ class Shares:
         limits, request = self.limits, arrival.request
         if limits is None:
             return None
-        growth = self._growth_at_most(arrival)
-        if growth <= 0:
+        said_bytes, pattern = self._growth_at_most(arrival), _pattern_of(request)
+        if said_bytes <= 0 and pattern is None:
             return None
         if not self._is_reserved:
             self.settle()
-        group_id, host = request.group_id, arrival.client.client_host
+        holder = Holder(request.group_id, arrival.client.client_host)
+        shared = self.patterns.growth(pattern, holder)
+        growth = Growth.of_all(said_bytes).plus(shared)
+        if growth.group_bytes <= 0 and growth.host_bytes <= 0:
+            return None
         refusal = self._refuse(arrival, growth, limits)
         if refusal is not None and isinstance(request, JoinGroup):
-            growth = self._join_growth(arrival, request)
-            refusal = self._refuse(arrival, growth, limits) if growth > 0 else None
+            growth = Growth.of_all(self._join_growth(arrival, request))
+            refusal = self._refuse(arrival, growth, limits) if growth.group_bytes > 0 else None
         if refusal is None:
             self._is_reserved = True
-            _add_to(self._reserved_by_group, group_id, growth)
-            _add_to(self._reserved_by_host, host, growth)
-            self._reserved_bytes += growth
+            _add_to(self._reserved_by_group, holder.group_id, growth.group_bytes)
+            _add_to(self._reserved_by_host, holder.host, growth.host_bytes)
+            self._reserved_bytes += growth.all_bytes
+            self.patterns.reserve(pattern, holder)
         return refusal
 
     def settle(self) -> None:
         """Bring the sums up to date."""
         if self._is_stale:
             self._is_stale = False
-            self._touched.clear()
-            self._touched_groups.clear()
+            self._forget_touched()
+            self.patterns.clear()
             self.by_group.clear()
             self.by_host.clear()
             self.total_bytes = 0
@@ -195,21 +213,31 @@ class Shares:
         for key in self._touched:
             self._weigh_again(key)
         self._touched.clear()
+        for pattern in self._touched_patterns:
+            more, groups, hosts = self.patterns.weigh_again(pattern)
+            for group_id in groups:
+                _add_to(self.by_group, group_id, more)
+            for host in hosts:
+                _add_to(self.by_host, host, more)
+            self.total_bytes += more
+        self._touched_patterns.clear()
 
     def _touch(self, key: MemberRef) -> None:
         if not self._is_stale:
             self._touched[key] = None
 
-    def _refuse(self, arrival: Arrival, growth: int, limits: ShareLimits) -> Refusal | None:
+    def _refuse(self, arrival: Arrival, growth: Growth, limits: ShareLimits) -> Refusal | None:
         group_id, host = arrival.request.group_id, arrival.client.client_host
         in_group = self.by_group.get(group_id, 0) + self._reserved_by_group.get(group_id, 0)
-        if in_group + growth > limits.group_bytes:
+        if in_group + growth.group_bytes > limits.group_bytes:
             return _over("its group", limits.group_bytes, "journal.share.group")
         of_host = self.by_host.get(host, 0) + self._reserved_by_host.get(host, 0)
-        if of_host + growth > limits.client_bytes:
+        if of_host + growth.host_bytes > limits.client_bytes:
             return _over(f"clients at {quote(host)}", limits.client_bytes, "journal.share.client")
         hosts = len(self.by_host) + (host not in self.by_host)
-        would_be = Holdings(self.total_bytes + self._reserved_bytes + growth, of_host + growth, hosts)
+        would_be = Holdings(
+            self.total_bytes + self._reserved_bytes + growth.all_bytes, of_host + growth.host_bytes, hosts
+        )
         if may_hold(would_be, limits.all_bytes, is_member=False):
             return None
         if self._is_member(arrival) and may_hold(would_be, limits.all_bytes, is_member=True):
@@ -274,18 +302,31 @@ class Shares:
         members = self._weights.setdefault(key.group_id, {})
         before = members.pop(key.member_id, None)
         after = weigh(self._shard, self._machines, key)
-        if before is not None:
-            self._add(key.group_id, before.host, -before.size_bytes)
         if after is not None:
             members[key.member_id] = after
-            self._add(key.group_id, after.host, after.size_bytes)
+            holder = Holder(key.group_id, after.host)
+            self._add(holder, Growth.of_all(after.size_bytes), 1)
+            if after.pattern:
+                self._add(holder, self.patterns.begin(after.pattern, holder), 1)
+        if before is not None:
+            holder = Holder(key.group_id, before.host)
+            self._add(holder, Growth.of_all(before.size_bytes), -1)
+            if before.pattern:
+                self._add(holder, self.patterns.end(before.pattern, holder), -1)
         if not members:
             del self._weights[key.group_id]
 
-    def _add(self, group_id: GroupId, host: str, size_bytes: int) -> None:
-        _add_to(self.by_group, group_id, size_bytes)
-        _add_to(self.by_host, host, size_bytes)
-        self.total_bytes += size_bytes
+    def _add(self, holder: Holder, growth: Growth, sign: int) -> None:
+        _add_to(self.by_group, holder.group_id, sign * growth.group_bytes)
+        _add_to(self.by_host, holder.host, sign * growth.host_bytes)
+        self.total_bytes += sign * growth.all_bytes
+
+
+def _pattern_of(request: GroupRequest) -> str | None:
+    """The pattern that a member comes with, or changes to."""
+    if isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch >= JOIN_EPOCH:
+        return request.subscribed_topic_regex or None
+    return None
 
 
 def weigh(shard: Shard, machines: Machines, key: MemberRef) -> Weight | None:
@@ -299,7 +340,8 @@ def weigh(shard: Shard, machines: Machines, key: MemberRef) -> Weight | None:
     said = 0 if profile is None else profile_bytes(profile)
     if member is not None:
         subscription = member.subscription
-        return Weight(subscription.identity.client_host, said + subscription_bytes(key.group_id, subscription))
+        size_bytes = said + subscription_bytes(key.group_id, subscription)
+        return Weight(subscription.identity.client_host, size_bytes, subscription.pattern)
     return None if profile is None else Weight(machines.client_of(key).client_host, said)
 
 

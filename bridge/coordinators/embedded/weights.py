@@ -13,6 +13,8 @@ MEMBER_BYTES = 400
 """What the entries of a member take beside what its client says: tags, epochs, numbers, a few ids."""
 PARTITION_BYTES = 12
 """One partition in a list, at most: the number and what separates it."""
+PATTERN_BYTES = 40
+"""What the entry of a pattern takes beside what it says."""
 KEPT_AGAIN = 12
 """How much a byte of metadata makes at most once it is read: a control character in a topic name, kept twice."""
 ENTRIES = 4
@@ -24,6 +26,11 @@ def text_bytes(text: str | None) -> int:
     if not text:
         return 0
     return len(text) + 3 if text.isascii() and text.isprintable() else len(dumps(text)) + 1
+
+
+def pattern_bytes(pattern: str, topics: Iterable[str]) -> int:
+    """A pattern with the topics that it matches, which members who have it share."""
+    return PATTERN_BYTES + text_bytes(pattern) + names_bytes(topics)
 
 
 def blob_bytes(blob: bytes) -> int:

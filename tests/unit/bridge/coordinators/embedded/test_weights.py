@@ -11,6 +11,7 @@ from bridge.coordinators.embedded.weights import (
     join_bytes,
     join_bytes_at_most,
     names_bytes,
+    pattern_bytes,
     profile_bytes,
     subscription_bytes,
     text_bytes,
@@ -18,7 +19,7 @@ from bridge.coordinators.embedded.weights import (
 from bridge.engine import records_codec
 from bridge.engine.commands import Speaks
 from bridge.engine.model import ClassicMember, Subscription
-from bridge.engine.records import ClassicGroupSynced, MemberSubscribed
+from bridge.engine.records import ClassicGroupSynced, MemberSubscribed, RegularExpressionResolved
 from tests.support.embedded_world import join_request, native_join
 from tests.support.owned_group import CLIENT, GROUP
 from translators.classic_member.member_records import MemberSeated, encode
@@ -110,3 +111,10 @@ def _subscribed(names: frozenset[TopicName]) -> MemberSubscribed:
         names=names,
     )
     return MemberSubscribed(GROUP, said)
+
+
+@given(pattern=st.text(max_size=20), topics=NAMES)
+def test_pattern_weighs_what_its_entry_takes(pattern: str, topics: frozenset[TopicName]) -> None:
+    """With every topic that it matches."""
+    taken = len(records_codec.encode(RegularExpressionResolved(pattern, topics, None)))
+    assert taken <= pattern_bytes(pattern, topics) <= taken + 40 + 3 * len(topics)

@@ -11,6 +11,7 @@ from bridge.engine.records import (
     DurableRecord,
     GroupCreated,
     MemberSubscribed,
+    RegularExpressionForgotten,
     RegularExpressionResolved,
     SeatKept,
     SeatsGivenUp,
@@ -71,6 +72,7 @@ def test_every_durable_record_has_a_row() -> None:
         (SeatsGivenUp(GROUP), '["seats-given-up",1,["orders"]]'),
         (TopicSeen(topic("foo", 6)), f'["topic",1,[["{FOO_HEX}","foo",6]]]'),
         (RegularExpressionResolved("f.*", frozenset({FOO}), None), '["pattern",1,["f.*",["foo"],null]]'),
+        (RegularExpressionForgotten("f.*"), '["pattern-gone",1,["f.*"]]'),
     ],
 )
 def test_written_form_stays(record: DurableRecord, data: str) -> None:

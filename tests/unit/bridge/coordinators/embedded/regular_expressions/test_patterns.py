@@ -6,8 +6,8 @@ import trio
 import trio.testing
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.regular_expressions import Patterns
-from bridge.engine.commands import ResolveRegularExpression
+from bridge.coordinators.embedded.regular_expressions import NO_ROOM, Patterns
+from bridge.engine.commands import ForgetRegularExpressions, ResolveRegularExpression
 from tests.support.owned_group import TOPIC
 from translators.dialects.ids import Topic, TopicId, TopicName
 
@@ -39,13 +39,28 @@ class CountedNames(Catalog):
         return super().names()
 
 
+class Told(list[ResolveRegularExpression]):
+    """What was told; `first` is set with the first of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = trio.Event()
+
+    def hear(self, found: ResolveRegularExpression | ForgetRegularExpressions) -> None:
+        """One is told."""
+        assert isinstance(found, ResolveRegularExpression)
+        self.append(found)
+        self.first.set()
+
+
 async def test_new_pattern_is_resolved_once_and_again_when_topics_change() -> None:
     """Nothing to tell where the engine knows."""
-    catalog, told = catalog_of(T), list[ResolveRegularExpression]()
-    patterns = Patterns(catalog, lambda _: True, told.append)
+    catalog, told = catalog_of(T), Told()
+    patterns = Patterns(catalog, lambda: {"t.*"}, told.hear)
+    patterns.remember()
     assert not patterns.is_current("t.*")
-    await patterns.learn("t.*")
-    await patterns.learn("t.*")
+    assert await patterns.learn("t.*") is None
+    assert await patterns.learn("t.*") is None
     assert [found.topics for found in told] == [{TOPIC}]
     assert patterns.is_current("t.*")
     assert patterns.is_current("")
@@ -57,41 +72,89 @@ async def test_new_pattern_is_resolved_once_and_again_when_topics_change() -> No
     assert told[-1].topics == {TOPIC, LATER.name}
 
 
-async def test_pattern_beyond_the_limit_is_unreadable_unless_another_is_unused() -> None:
-    """Clients can't fill the memory with patterns."""
-    used, told = {"a"}, list[ResolveRegularExpression]()
-    patterns = Patterns(Catalog(), lambda pattern: pattern in used, told.append, patterns_max=1)
-    await patterns.learn("a")
-    await patterns.learn("b")
-    assert [(one.pattern, one.error is None) for one in told] == [("a", True), ("b", False)]
+async def test_pattern_is_known_for_the_turn_it_is_told_in_and_then_for_as_long_as_somebody_has_it() -> None:
+    """The engine may have forgotten one whose member was refused, or is gone, before the next comes."""
+    used, told = set[str](), Told()
+    patterns = Patterns(catalog_of(T), lambda: used, told.hear)
+    await patterns.learn("t.*")
+    assert patterns.is_current("t.*")
+    patterns.told.clear()
+    assert not patterns.is_current("t.*")
+    used.add("t.*")
+    assert patterns.is_current("t.*")
     used.clear()
-    await patterns.learn("b")
-    assert told[-1].error is None
-    assert not patterns.is_current("a")
-    assert patterns.is_current("b")
+    await patterns.learn("t.*")
+    assert [found.pattern for found in told] == ["t.*", "t.*"]
+
+
+async def test_pattern_beyond_the_limit_comes_again_until_another_is_unused() -> None:
+    """Clients can't fill the memory with patterns; one that could be read is not called unreadable, which would end its
+    client.
+    """
+    used, told = set[str](), Told()
+    patterns = Patterns(Catalog(), lambda: used, told.hear, patterns_max=1)
+    assert await patterns.learn("a") is None
+    assert await patterns.learn("b") is NO_ROOM
+    patterns.told.clear()
+    used.add("a")
+    assert await patterns.learn("b") is NO_ROOM
+    assert await patterns.learn("a") is None
+    used.clear()
+    assert await patterns.learn("b") is None
+    assert [(one.pattern, one.error is None) for one in told] == [("a", True), ("b", True)]
 
 
 async def test_what_is_used_is_kept_up_to_date_and_the_rest_forgotten() -> None:
     """Whoever was let in a moment ago may be the first to use one."""
-    catalog, told, waits = catalog_of(T), list[ResolveRegularExpression](), [False]
-    patterns = Patterns(catalog, lambda pattern: pattern == "t.*", told.append, lambda: waits[0])
+    catalog, told, waits = catalog_of(T), Told(), [False]
+    patterns = Patterns(catalog, lambda: {"t.*"}, told.hear, lambda: waits[0])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(patterns.run)
-        for pattern in ("t.*", "u.*"):
-            await patterns.learn(pattern)
         for waits[0], anew in ((True, {"t.*", "u.*"}), (False, {"t.*"})):
+            await patterns.learn("u.*")
             told.clear()
             catalog.update([T, LATER])
             patterns.topics_changed()
             await trio.testing.wait_all_tasks_blocked()
             assert {one.pattern for one in told} == anew
+            patterns.told.clear()
         nursery.cancel_scope.cancel()
+
+
+async def test_what_nobody_has_is_to_be_forgotten_unless_a_member_may_be_queued_with_it() -> None:
+    """An order that comes behind what was told would take it from the member that it was told for."""
+    orders = list[ResolveRegularExpression | ForgetRegularExpressions]()
+    patterns = Patterns(catalog_of(T), set, orders.append)
+    await patterns.learn("t.*")
+    patterns.forget({"t.*", "gone"})
+    patterns.forget({"t.*"})
+    assert orders[1:] == [ForgetRegularExpressions(frozenset({"gone"}))]
+    patterns.told.clear()
+    patterns.forget({"t.*"})
+    assert orders[2:] == [ForgetRegularExpressions(frozenset({"t.*"}))]
+
+
+async def test_pattern_that_the_engine_misses_is_learned() -> None:
+    """A member has it, by whatever way it came."""
+    used, told = set[str](), Told()
+    patterns = Patterns(catalog_of(T), lambda: used, told.hear)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(patterns.run)
+        await trio.testing.wait_all_tasks_blocked()
+        used.add("t.*")
+        patterns.want("t.*")
+        patterns.want("t.*")
+        await trio.testing.wait_all_tasks_blocked()
+        patterns.want("t.*")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert [found.topics for found in told] == [{TOPIC}]
 
 
 async def test_costly_pattern_holds_nobody_up() -> None:
     """One heartbeat of 360 bytes kept everybody waiting for 30 s where there were 1,000 topics."""
-    told, turns = list[ResolveRegularExpression](), 0
-    patterns = Patterns(catalog_of(*many(100)), lambda _: True, told.append)
+    told, turns = Told(), 0
+    patterns = Patterns(catalog_of(*many(100)), set, told.hear)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(patterns.learn, COSTLY)
         await trio.lowlevel.checkpoint()
@@ -102,6 +165,17 @@ async def test_costly_pattern_holds_nobody_up() -> None:
     assert len(told[0].topics) == 100
 
 
+class Users(set[str]):
+    """Patterns that are all used, and which of them was asked for last."""
+
+    asked = ""
+
+    def __contains__(self, pattern: object) -> bool:
+        """Asked before each is looked for."""
+        self.asked = str(pattern)
+        return super().__contains__(pattern)
+
+
 class Unsteady(Catalog):
     """A catalog whose topics change while a costly pattern is looked for."""
 
@@ -109,39 +183,21 @@ class Unsteady(Catalog):
         super().__init__()
         self.update(many(100))
         self.change: Callable[[], None] = lambda: None
-        self.asked = ""
-
-    def is_used(self, pattern: str) -> bool:
-        """Asked before each is looked for; all are."""
-        self.asked = pattern
-        return True
+        self.users = Users({COSTLY, "orders-.*"})
 
     def names(self) -> Iterable[TopicName]:
         """Those of the topics that are known."""
-        if self.asked == COSTLY:
+        if self.users.asked == COSTLY:
             self.change()
         return super().names()
-
-
-class Told(list[ResolveRegularExpression]):
-    """What was told; `first` is set with the first of it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = trio.Event()
-
-    def hear(self, found: ResolveRegularExpression) -> None:
-        """One is told."""
-        self.append(found)
-        self.first.set()
 
 
 async def test_pattern_that_takes_longer_than_topics_stay_as_they_are_keeps_no_other_from_being_learned_anew() -> None:
     """Learned until it was current, it came first for ever: all behind it matched what there was before."""
     catalog, told = Unsteady(), Told()
-    patterns = Patterns(catalog, catalog.is_used, told.hear)
+    patterns = Patterns(catalog, lambda: catalog.users, told.hear)
     catalog.change = patterns.topics_changed
-    patterns.remember([COSTLY, "orders-.*"])
+    patterns.remember()
     with trio.move_on_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(patterns.run)
@@ -153,8 +209,8 @@ async def test_pattern_that_takes_longer_than_topics_stay_as_they_are_keeps_no_o
 async def test_pattern_whose_first_asker_gives_up_is_learned_anew_all_the_same() -> None:
     """Whoever keeps patterns up to date waited for that one's look, and not again."""
     told = Told()
-    patterns = Patterns(catalog_of(*many(100)), lambda _: True, told.hear)
-    patterns.remember([COSTLY])
+    patterns = Patterns(catalog_of(*many(100)), lambda: {COSTLY}, told.hear)
+    patterns.remember()
     with trio.move_on_after(20):
         async with trio.open_nursery() as nursery:
             first = await nursery.start(_learn_until_cancelled, patterns)
@@ -174,10 +230,10 @@ async def _learn_until_cancelled(patterns: Patterns, task_status: trio.TaskStatu
 
 async def test_what_many_want_to_know_is_looked_for_once() -> None:
     """The 1,000 members of a group join with the same pattern; whoever gives up leaves it to the next."""
-    told, scopes = list[ResolveRegularExpression](), [trio.CancelScope() for _ in range(3)]
+    told, scopes = Told(), [trio.CancelScope() for _ in range(3)]
     catalog = CountedNames()
     catalog.update(many(100))
-    patterns = Patterns(catalog, lambda _: True, told.append)
+    patterns = Patterns(catalog, set, told.hear)
 
     async def join(scope: trio.CancelScope) -> None:
         with scope:
@@ -195,9 +251,9 @@ async def test_what_many_want_to_know_is_looked_for_once() -> None:
 
 async def test_topics_that_change_while_a_pattern_is_resolved_are_matched_too() -> None:
     """What was found before they came is told to nobody."""
-    told, topics = list[ResolveRegularExpression](), many(100)
+    told, topics = Told(), many(100)
     catalog = catalog_of(*topics)
-    patterns = Patterns(catalog, lambda _: True, told.append)
+    patterns = Patterns(catalog, set, told.hear)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(patterns.learn, COSTLY)
         await trio.lowlevel.checkpoint()
@@ -210,14 +266,14 @@ async def test_what_the_engine_knows_from_before_is_all_that_is_known_and_is_lea
     """A turn that failed is undone, and what it was told with it; a bridge may have been killed between a topic that
     came and what matches it, and no further change would ever have told.
     """
-    told, catalog = list[ResolveRegularExpression](), catalog_of(T)
-    patterns = Patterns(catalog, lambda _: True, told.append)
+    told, catalog = Told(), catalog_of(T)
+    patterns = Patterns(catalog, lambda: {"t.*"}, told.hear)
     await patterns.learn("a")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(patterns.run)
         await trio.testing.wait_all_tasks_blocked()
         told.clear()
-        patterns.remember(["t.*"])
+        patterns.remember()
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     assert [(one.pattern, one.topics) for one in told] == [("t.*", frozenset({TOPIC}))]
