@@ -70,16 +70,7 @@ class Life:
             case "join":
                 self._join(key, instance_id, size)
             case "sync":
-                assigned = tuple(MemberAssignment(one, b"a" * size) for one in set(self.ids.values()))
-                self.group.send(
-                    SyncGroup(
-                        group_id=group_id,
-                        generation=self.generations.get(key, 1),
-                        member_id=member_id,
-                        instance_id=None,
-                        assignments=assigned,
-                    )
-                )
+                self._sync(key, size)
             case "beat":
                 self.group.send(Heartbeat(group_id, self.generations.get(key, 1), member_id, None))
             case "leave":
@@ -101,6 +92,18 @@ class Life:
             case _:
                 self.owner.revive(self.journal, self.group.now_ms)
         self.journal += self.owner.entries()
+
+    def _sync(self, key: tuple[GroupId, int], size: int) -> None:
+        assigned = tuple(MemberAssignment(one, b"a" * size) for one in set(self.ids.values()))
+        self.group.send(
+            SyncGroup(
+                group_id=key[0],
+                generation=self.generations.get(key, 1),
+                member_id=self.ids.get(key, MemberId("")),
+                instance_id=None,
+                assignments=assigned,
+            )
+        )
 
     def _take_native(self, name: str, key: tuple[GroupId, int], instance_id: InstanceId | None, size: int) -> None:
         topics = tuple(TopicName("t" * (1 + one)) for one in range(1 + size % 5))

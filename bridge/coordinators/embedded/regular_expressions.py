@@ -135,7 +135,7 @@ Order = Callable[[ResolveRegularExpression | ForgetRegularExpressions], None]
 class Patterns:
     """What the patterns match that members have, or are about to come with; the engine knows no others for long.
 
-    The engine's word counts for who has which (decision 741). `told` is what it was told since the last turn, for
+    The engine's word counts for who has which (decision 740). `told` is what it was told since the last turn, for
     members that come in the next, with the bytes that it takes in a journal.
     """
 
