@@ -81,17 +81,21 @@ class Life:
                 self._take_pattern(name, group_id, number, size)
             case "wait":
                 self.group.wait(size)
-            case "delete":
-                self.owner.delete_group(group_id, self.group.now_ms)
-            case "convert":
-                to = (GroupType.CLASSIC, GroupType.CONSUMER)[size % 2]
-                ref = RequestRef(0, 0, next(self.orders))
-                self.group.tell(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=False))
-            case "recover":
-                self.owner.recover(self.group.now_ms)
+            case "delete" | "convert" | "recover":
+                self._order(name, group_id, size)
             case _:
                 self.owner.revive(self.journal, self.group.now_ms)
         self.journal += self.owner.entries()
+
+    def _order(self, name: str, group_id: GroupId, size: int) -> None:
+        if name == "delete":
+            self.owner.delete_group(group_id, self.group.now_ms)
+        elif name == "recover":
+            self.owner.recover(self.group.now_ms)
+        else:
+            to = (GroupType.CLASSIC, GroupType.CONSUMER)[size % 2]
+            ref = RequestRef(0, 0, next(self.orders))
+            self.group.tell(ConvertGroup(ref=ref, group_id=group_id, to=to, is_dry_run=False))
 
     def _sync(self, key: tuple[GroupId, int], size: int) -> None:
         assigned = tuple(MemberAssignment(one, b"a" * size) for one in set(self.ids.values()))
