@@ -137,13 +137,13 @@ class HeardGroup(OwnedGroup):
         """What was said."""
         return self.ears.log
 
-    def send(self, *requests: MembershipRequest) -> list[RequestRef]:
+    def send(self, *requests: MembershipRequest, client: ClientIdentity = CLIENT) -> list[RequestRef]:
         """See `OwnedGroup`; each request is heard first."""
         number = next(self._numbers)
         for request in requests:
-            self.ears.follower.asked(RequestRef(0, number, number), CLIENT, request, Road.EMBEDDED, self.now_ms * MS)
+            self.ears.follower.asked(RequestRef(0, number, number), client, request, Road.EMBEDDED, self.now_ms * MS)
             number = next(self._numbers) if request is not requests[-1] else number
-        return super().send(*requests)
+        return super().send(*requests, client=client)
 
     def _keep(self, result: TurnResult) -> None:
         super()._keep(result)

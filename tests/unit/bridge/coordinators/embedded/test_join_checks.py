@@ -25,7 +25,7 @@ def gate_of(broker: FakeBroker) -> JoinChecks:
         """Nobody listens."""
 
     topics = TopicWatcher(broker, catalog, ignore, TrioClock(), 5_000)
-    return JoinChecks(broker, catalog, topics, Patterns(catalog, lambda _: True, lambda _: None))
+    return JoinChecks(broker, catalog, topics, Patterns(catalog, tuple, lambda _: None))
 
 
 async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:

@@ -83,6 +83,7 @@ async def test_journal_of_an_older_release_is_read_and_what_nobody_has_forgotten
             for leaver in ((name, "t.*", GROUP), (f"other-{name}", "gone", "other")):
                 await world.ask(replace(pattern_join(*leaver), member_epoch=-1), ConsumerGroupHeartbeatReply)
         joined = await world.ask(pattern_join("c", "t.*"), ConsumerGroupHeartbeatReply)
+        assert joined.member_id
     older = MemoryJournal()
     told = set[bytes]()
     for entry in journal.replay():
