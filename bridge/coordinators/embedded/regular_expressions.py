@@ -126,7 +126,7 @@ thread, where RE2 holds up nobody: 360 characters, `(?:.?){1000}` thirty times, 
 """
 NO_ROOM = Refusal(
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    f"EB-GROUP-026: members have {PATTERNS_MAX} different patterns already, no more are kept; the client tries again:"
+    f"EB-GROUP-027: members have {PATTERNS_MAX} different patterns already, no more are kept; the client tries again:"
     " see which group has so many",
 )
 Order = Callable[[ResolveRegularExpression | ForgetRegularExpressions], None]
