@@ -104,6 +104,10 @@ class EngineFollower:
         for group_id, member_ids in touched.items():
             self._look(group_id, member_ids, at_us)
 
+    def holds(self, group_id: GroupId) -> bool:
+        """Whether the engine has a group of that name, which it tells of until it is deleted."""
+        return group_id in self._shard.groups or group_id in self._shard.classic_groups
+
     def session_timeout_ms(self, group_id: GroupId) -> int:
         """The session timeout that a group's native members have now."""
         return settings_of(self._shard, group_id).group_consumer_session_timeout_ms

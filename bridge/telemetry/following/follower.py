@@ -181,10 +181,13 @@ class Follower:
                 self._consumer.report_came(group, ref, request, client, spoken, at_us)
             case OffsetCommit():
                 if not self._commits.is_wanted(group, request):
+                    # Groups that only commit have no members, and stayed for ever: 10,000 of them left no room.
+                    self._tidy(group)
                     return False
             case Heartbeat():
                 pass
         self._open.setdefault(ref.connection, {})[ref] = Opened(group, request, client, spoken)
+        group.asking += 1
         return True
 
     def answered(self, ref: RequestRef, reply: GroupReply, at_us: int) -> None:
@@ -193,6 +196,7 @@ class Follower:
         if opened is None:
             return
         group, request, client, spoken = opened
+        group.asking -= 1
         match request, reply:
             case JoinGroup(), JoinGroupReply():
                 self._classic.join_answered(group, ref, reply, at_us)
@@ -237,9 +241,10 @@ class Follower:
         """A connection is gone, and with it the answers that were to come."""
         self._silence.lost(connection, at_us)
         for ref, opened in self._open.pop(connection, {}).items():
+            opened.group.asking -= 1
             if opened.group.joins.pop(ref) is not None:
                 self.writer.look(opened.group, at_us)
-                self._tidy(opened.group)
+            self._tidy(opened.group)
 
     def fetches(self, client: ClientIdentity, at_us: int) -> None:
         """A Fetch of a client passes, whatever it names."""
@@ -406,10 +411,13 @@ class Follower:
         return known
 
     def _tidy(self, group: GroupTrack) -> None:
-        """Forget a group of road `pass` without members: nobody tells when it is deleted."""
+        """Forget a group without members: nobody tells when one that passes is deleted. One that the engine has is
+        forgotten with it, but requests may name others on road `embedded`, too, to no avail.
+        """
         is_empty = not (group.members or group.joins or group.away or group.issued) and group.rebalance is None
-        if is_empty and group.road is not Road.EMBEDDED:
-            self.groups.pop(group.group_id, None)
+        is_over = is_empty and not group.asking and self.groups.get(group.group_id) is group
+        if is_over and not (group.road is Road.EMBEDDED and self.engine.holds(group.group_id)):
+            del self.groups[group.group_id]
 
     def _close(self, ref: RequestRef) -> Opened | None:
         opened = self._open.get(ref.connection)

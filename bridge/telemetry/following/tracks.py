@@ -335,6 +335,8 @@ class GroupTrack:
     members: dict[MemberId, MemberTrack] = field(default_factory=dict)
     seats: dict[InstanceId, MemberId] = field(default_factory=dict)
     joins: Joins = field(default_factory=Joins)
+    asking: int = 0
+    """Requests of all kinds that are not answered yet, which go on with this very object."""
     settled: set[MemberId] = field(default_factory=set)
     rebalance: RebalanceTrack | None = None
     last_rebalance_id: str = ""

@@ -10,7 +10,10 @@ from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import SECRET, beat, beaten, join, joined, leave, left, sync, synced
 from translators.dialects.admin import ListGroups
-from translators.dialects.ids import GroupId, RequestRef
+from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, RequestRef
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
 
 def test_group_without_members_is_forgotten() -> None:
@@ -20,6 +23,42 @@ def test_group_without_members_is_forgotten() -> None:
     ears.pass_by(sync("a", 1, {"a": (0,)}), synced(0))
     assert list(ears.follower.groups) == ["g"]
     ears.pass_by(leave("a"), left("a"))
+    assert ears.follower.groups == {}
+
+
+@pytest.mark.parametrize("road", list(Road))
+def test_requests_for_groups_that_are_nowhere_leave_nothing_behind(road: Road) -> None:
+    """10,000 names of groups that only commit, or that a stranger made up, left no room for a group with members."""
+    ears = Ears()
+    commit = OffsetCommit(group_id=GROUP, generation=-1, member_id=NO_MEMBER_ID, instance_id=None, topics=())
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    for request, reply in (
+        (commit, OffsetCommitReply(topics=())),
+        (join("a"), JoinGroupReply(error=unknown, member_id=MemberId("a"))),
+        (beat("a", 7), HeartbeatReply(error=unknown)),
+        (leave("a"), LeaveGroupReply(error=unknown)),
+        (sync("a", 1, {"a": (0,)}), SyncGroupReply(error=unknown)),
+    ):
+        ref = RequestRef(0, 1, 1)
+        if ears.follower.asked(ref, CLIENT, request, road, 1):
+            assert list(ears.follower.groups) == [GROUP]
+            ears.follower.answered(ref, reply, 2)
+        assert ears.follower.groups == {}, request
+        if ears.follower.asked(ref, CLIENT, request, road, 3):
+            ears.follower.lost(ref.connection, 4)
+        assert ears.follower.groups == {}, request
+
+
+def test_group_is_not_forgotten_while_a_request_waits_that_may_begin_it() -> None:
+    """What its answer tells belongs to the group that the engine began meanwhile."""
+    ears = Ears()
+    first, second = RequestRef(0, 1, 1), RequestRef(0, 2, 2)
+    ears.follower.asked(first, CLIENT, beat("a", 7), Road.EMBEDDED, 1)
+    ears.follower.asked(second, CLIENT, beat("b", 7), Road.EMBEDDED, 1)
+    (track,) = ears.follower.groups.values()
+    ears.follower.answered(second, HeartbeatReply(error=ErrorCode.UNKNOWN_MEMBER_ID), 2)
+    assert ears.follower.groups == {GROUP: track}
+    ears.follower.answered(first, HeartbeatReply(error=ErrorCode.UNKNOWN_MEMBER_ID), 2)
     assert ears.follower.groups == {}
 
 
