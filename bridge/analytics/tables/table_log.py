@@ -32,6 +32,12 @@ INTAKE = "epochbridge-intake"
 """The application whose transactions are numbered by the micro-batches of a stream."""
 NOTE, NOTED_BATCH = "epochbridge", "epochbridge-batch"
 """What a batch has to say, and which one: what gathers files says it again, and may come after a later batch."""
+UPKEEP = "epochbridge-upkeep"
+"""So a commit is marked that changes no rows, or lets old days go."""
+VACUUM = "VACUUM"
+"""So Delta calls the commits that say which files were removed."""
+TENDED_AT_MOST = 1_000
+"""More commits than that were not looked through: some of them are a writer's."""
 NOTES_AT_MOST = 32
 """So many of the last commits are looked at for a note."""
 STATISTICS_OF = "delta.dataSkippingStatsColumns"
@@ -126,13 +132,13 @@ class TableLog:
         """Let the files of all days before this one leave the table; how many there were."""
         gone = [file for file in self.files() if file.day is not None and file.day < day]
         if gone:
-            self._commit([], gone, self._noted(), None)
+            self._commit([], gone, self._tended(), None)
         return len(gone)
 
     def gather(self, day: str, size_bytes: int, *, by_group: bool) -> None:
         """Make few large files of the small ones of a day; by group, of all of them, so that its rows lie together."""
         assert self._delta is not None
-        properties = CommitProperties(custom_metadata=self._noted())
+        properties = CommitProperties(custom_metadata=self._tended())
         optimize, chosen = self._delta.optimize, [(DATE, "=", day)]
         if by_group and GROUP in self._table.column_names:
             optimize.z_order([GROUP], chosen, size_bytes, commit_properties=properties)
@@ -176,7 +182,7 @@ class TableLog:
         }
         if wanted.items() - self._delta.metadata().configuration.items():
             self._delta.alter.set_table_properties(
-                wanted, commit_properties=CommitProperties(custom_metadata=self._noted())
+                wanted, commit_properties=CommitProperties(custom_metadata=self._tended())
             )
             self._delta.update_incremental()
         self._delta.cleanup_metadata()
@@ -236,6 +242,17 @@ class TableLog:
         commits = [] if self._delta is None else self._delta.history(NOTES_AT_MOST)
         notes = (str(commit[NOTE]) for commit in commits if NOTE in commit and commit.get(NOTED_BATCH) == done)
         return next(({NOTE: note, NOTED_BATCH: done} for note in notes), {})
+
+    def is_only_tended_since(self, version: int) -> bool:
+        """Whether nothing but upkeep has changed the table since a version."""
+        if self._delta is None or not 0 <= (commits := self._delta.version() - version) <= TENDED_AT_MOST:
+            return False
+        made = self._delta.history(commits) if commits else []
+        return all(UPKEEP in one or str(one.get("operation")).startswith(VACUUM) for one in made)
+
+    def _tended(self) -> dict[str, str]:
+        """What a commit of the upkeep says: that it is one, and the note of the last batch."""
+        return {**self._noted(), UPKEEP: "true"}
 
     def _has(self, files: Collection[DataFile]) -> bool:
         return not files or {one.path for one in files} <= {one.path for one in self.files()}

@@ -62,7 +62,8 @@ def tend(root: str, wanted: Upkeep, today: date) -> list[Tended]:
 def _tended(root: str, table: Table, wanted: Upkeep, today: date) -> Tended:
     log, told = TableLog(f"{root}/{table.name}", table), read_snapshot(root)
     versions = versions_of(told)
-    is_pinned = versions.get(table.name) == log.version
+    # An upkeep that died before it wrote the snapshot has changed no rows: else its version was nobody's for ever.
+    is_pinned = table.name in versions and log.is_only_tended_since(versions[table.name])
     if table in {EVENTS, *DERIVED} and _is_due(log, table, wanted, today):
         # First: who dies after the events have gone must not make tables of the rest.
         told[SINCE] = max(str(told.get(SINCE, "")), _first_day(wanted.keep_days[table.name] - 1, today))

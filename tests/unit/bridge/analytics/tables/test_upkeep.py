@@ -1,15 +1,20 @@
 """What tables need from time to time, without Spark."""
 
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date
+from itertools import count
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from deltalake import DeltaTable
 
+from bridge.analytics.tables import upkeep
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, FLAPS, GAPS, Table
 from bridge.analytics.tables.snapshot import pinned_log, read_snapshot, write_snapshot
@@ -267,3 +272,65 @@ def test_log_keeps_the_version_of_the_snapshot_that_batches_have_left_behind(tmp
     published(tmp_path)
     tend(str(tmp_path), Upkeep(spared_hours=1), TODAY)
     assert log_files(tmp_path, EVENTS)[0] > f"{1:020}.json"
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Killed(Exception):
+    """The process is gone."""
+
+
+def mortal(monkeypatch: pytest.MonkeyPatch, effects: int) -> None:
+    """Let who tends the tables die behind so many changes of what lies on the disk."""
+    lives = [effects]
+
+    def dying(change: Callable[P, T]) -> Callable[P, T]:
+        def changed(*args: P.args, **kwargs: P.kwargs) -> T:
+            if lives[0] == 0:
+                raise Killed
+            lives[0] -= 1
+            return change(*args, **kwargs)
+
+        return changed
+
+    for name in ("expire", "gather", "forget", "vacuum"):
+        monkeypatch.setattr(TableLog, name, dying(getattr(TableLog, name)))
+    monkeypatch.setattr(upkeep, "write_snapshot", dying(write_snapshot))
+
+
+def shown(root: Path) -> dict[str, list[object]]:
+    """The groups that readers find in the tables by the snapshot; every file of those has to be there."""
+    told = {}
+    for table in (EVENTS, FLAPS, DAILY):
+        log = pinned_log(str(root), table)
+        files = [pa.parquet.ParquetFile(f"{root}/{table.name}/{file.path}").read() for file in log.files()]
+        told[table.name] = sorted(group for file in files for group in file[GROUP].to_pylist())
+    return told
+
+
+def test_upkeep_that_is_killed_anywhere_leaves_tables_that_can_be_read_and_the_next_one_does_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the snapshot a table is what it was or what it becomes, with nothing in between, and no file of it is gone."""
+    wanted = Upkeep(keep_days={"events": 1, "flaps": 2}, spared_hours=1)
+    for table in (EVENTS, FLAPS, DAILY):
+        for day, groups in (("2025-11-18", "ab"), ("2025-11-20", "hg")):
+            written(tmp_path / "begin", table, day, groups)
+    published(tmp_path / "begin")
+    whole = shutil.copytree(tmp_path / "begin", tmp_path / "whole")
+    tend(str(whole), wanted, TODAY)
+    before, after = shown(tmp_path / "begin"), shown(whole)
+    assert before != after
+    for effects in count():
+        root = shutil.copytree(tmp_path / "begin", tmp_path / str(effects))
+        with monkeypatch.context() as patched:
+            mortal(patched, effects)
+            with suppress(Killed):
+                tend(str(root), wanted, TODAY)
+                break
+        assert all(rows in (before[name], after[name]) for name, rows in shown(root).items()), effects
+        tend(str(root), wanted, TODAY)
+        assert shown(root) == after, effects
+    assert effects > 15
