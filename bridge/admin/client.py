@@ -144,6 +144,11 @@ def _send(
         )
     except CannotAsk as problem:
         raise NoAnswer(str(problem)) from None
+    except httpx.InvalidURL as problem:
+        raise NoAnswer(
+            f"EB-ADMIN-026: a name of {len(path)} characters can't be asked for ({problem}); Kafka takes none above"
+            " 32,767 bytes: shorten it"
+        ) from None
     except (httpx.TransportError, UnicodeError) as problem:
         # UnicodeError for a host that no resolver is asked for: two dots in a row, a word of more than 63 signs.
         fault = tls_fault(admin, problem)

@@ -11,12 +11,22 @@ from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, parse, withdraw
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
-from bridge.admin.move_rows import MOVE_COLUMNS, MOVING_COLUMNS, goes_on, move_lines, move_rows, moving_rows
+from bridge.admin.move_rows import (
+    MOVE_COLUMNS,
+    MOVING_COLUMNS,
+    goes_on,
+    is_prepared,
+    move_lines,
+    move_rows,
+    moving_rows,
+)
 from bridge.migration.route import ROADS_OF_RULES
 
 FAILED = 1
 ROADS = tuple(road.value for road in ROADS_OF_RULES)
 LOOK_S = 0.5
+BEGIN_LOOK_S, BEGIN_LOOKS_MAX = 0.1, 30
+"""How often a move that nobody waits for is looked at until it has begun, and for how long: a refusal comes at once."""
 UNANSWERED_MAX = 120
 """So many times in a row a bridge may not answer before the wait ends: it may be starting again."""
 
@@ -53,12 +63,16 @@ def move(context: click.Context, /, group: str, *, as_json: bool, admin: str, **
         is_shown = False
         if how["wait"] and not how["dry_run"]:
             is_shown = _watch(context.obj, wait, as_json=as_json)
+        elif not how["stop"]:
+            _await_begin(wait)
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
     if as_json:
         print_as_is(wait.raw)
     elif not is_shown:
         _show(context.obj, wait.answer)
+        if goes_on(wait.answer):
+            context.obj.show_line("it goes on: `epochbridge moves` lists how far it is, and --wait shows it to its end")
     if _has_failed(wait.answer, is_ending=bool(how["stop"])):
         context.exit(FAILED)
 
@@ -114,6 +128,15 @@ def wait_frames(wait: Wait, pause: Callable[[], None]) -> Iterator[Frame]:
             yield (str(problem), *lines), columns, rows
             continue
         yield frame(wait.answer)
+
+
+def _await_begin(wait: Wait) -> None:
+    """Look until it has begun or was refused, so that whoever ordered it hears so; raises NoAnswer."""
+    looks = 0
+    while is_prepared(wait.answer) and looks < BEGIN_LOOKS_MAX:
+        Event().wait(BEGIN_LOOK_S)
+        wait.look()
+        looks += 1
 
 
 def frame(answer: Mapping[str, object]) -> Frame:

@@ -8,9 +8,12 @@ from bridge.admin.rows import NONE
 
 MOVE_COLUMNS = ("GROUP", "FROM", "TO", "STAGE", "MOVED", "BEGAN", "VERDICT")
 MOVING_COLUMNS = ("MEMBER", "CLIENT", "HOST", "STAGE", "WHAT ITS CLIENT SEES")
-GOING_ON = frozenset({"preparing", "moving"})
+PREPARING = "preparing"
+GOING_ON = frozenset({PREPARING, "moving"})
 """The stages that others come after."""
 LEFT_OUT = frozenset({"stays", "gone"})
+LOOKING = "it is looked whether it can be made"
+NOTHING = "nothing"
 
 Answer = Mapping[str, object]
 
@@ -22,7 +25,7 @@ def move_rows(answer: Answer) -> list[tuple[str, ...]]:
             *(_text(move.get(key)) for key in ("group_id", "from", "to", "stage")),
             _moved(move),
             moment(move.get("started_ms")),
-            _text(move.get("verdict")),
+            _verdict(move),
         )
         for move in _mappings(answer.get("moves"))
     ]
@@ -30,7 +33,8 @@ def move_rows(answer: Answer) -> list[tuple[str, ...]]:
 
 def move_lines(move: Answer) -> list[str]:
     """What holds for the whole move: from where to where, how far it is, why not, and what to do then."""
-    named = {key: _text(move.get(key)) for key in ("group_id", "from", "to", "stage", "verdict")}
+    named = {key: _text(move.get(key)) for key in ("group_id", "from", "to", "stage")}
+    named["verdict"] = _text(move.get("verdict") or (LOOKING if is_prepared(move) else ""))
     lines = ["group {group_id}: {from} -> {to}, {stage}: {verdict}".format_map(named)]
     for obstacle in _mappings(move.get("obstacles")):
         whom = f" (member {obstacle['member_id']})" if obstacle.get("member_id") else ""
@@ -44,8 +48,30 @@ def move_lines(move: Answer) -> list[str]:
 
 def moving_rows(move: Answer) -> list[tuple[str, ...]]:
     """One row for each member of a move, under `MOVING_COLUMNS`."""
-    keys = ("member_id", "client_id", "client_host", "stage", "detail")
-    return [tuple(_text(member.get(key)) for key in keys) for member in _mappings(move.get("members"))]
+    keys = ("member_id", "client_id", "client_host", "stage")
+    is_foretold = move.get("stage") == "done"
+    return [
+        (*(_text(member.get(key)) for key in keys), _seen_by_client(member, is_foretold=is_foretold))
+        for member in _mappings(move.get("members"))
+    ]
+
+
+def _seen_by_client(member: Answer, *, is_foretold: bool) -> str:
+    """What is said of it, or nothing where it has moved, or a dry run says that it would."""
+    is_known = member.get("stage") == "moved" or (is_foretold and member.get("stage") == "waiting")
+    return _text(member.get("detail") or (NOTHING if is_known else ""))
+
+
+def _verdict(move: Answer) -> str:
+    """With the reasons of a refusal: nothing else shows them once its order was given."""
+    reasons = [f"{one.get('code')}: {one.get('sentence')}" for one in _mappings(move.get("obstacles"))]
+    why = reasons if move.get("stage") == "refused" else []
+    return "; ".join([_text(move.get("verdict")), *why])
+
+
+def is_prepared(move: Answer) -> bool:
+    """Whether nobody knows yet if it can be made."""
+    return move.get("stage") == PREPARING
 
 
 def goes_on(move: Answer) -> bool:

@@ -178,6 +178,8 @@ def check_name(what: str, name: str) -> str:
         size = len(name.encode())
     except UnicodeEncodeError:
         raise OrderRefused(f"{what!r} has to be Unicode, and is {name!r:.100}") from None
+    if not size:
+        raise OrderRefused(f"{what!r} is empty, which no broker takes for a name: say which one is meant")
     if size > NAME_BYTES_MAX:
         raise OrderRefused(f"{what!r} has {size} bytes, and may have {NAME_BYTES_MAX}: {name!r:.100}")
     return name

@@ -14,6 +14,7 @@ from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
 from bridge.admin.rows import NONE
 from bridge.config.named_files import FileUnreadable, read_text
+from bridge.migration.plans.reading import NAME
 
 CHAR_BYTES_MAX = 4
 """Of UTF-8."""
@@ -38,24 +39,33 @@ def plan_rows(answer: Answer) -> list[tuple[str, ...]]:
     ]
 
 
-def plan_lines(plan: Answer) -> list[str]:
+def plan_lines(plan: Answer, *, is_only_tried: bool = False) -> list[str]:
     """What holds for the whole plan: how far it is, its stages, and the last verdicts."""
     stages = _mappings(plan.get("stages"))
+    if is_only_tried:
+        lines = [f"plan {_text(plan.get('name'))}: to {_text(plan.get('to'))}, it can begin; nothing has begun"]
+        return [*lines, *_stage_lines(stages)]
     named = {key: _text(plan.get(key)) for key in ("name", "to", "phase", "stage")}
     until = f" until {moment(plan['until_ms'])}" if plan.get("until_ms") else ""
     far = f"stage {named['stage']} of {len(stages)}, groups moved: {_moved(plan)}"
     lines = [f"plan {named['name']}: to {named['to']}, {named['phase']}{until}, {far}"]
     if plan.get("reason"):
         lines.append(f"held: {_text(plan['reason'])}")
-    for number, stage in enumerate(stages, 1):
-        share = f"groups: {_text(stage.get('groups'))}, {_text(stage.get('members_percent'))}% of their members"
-        lines.append(f"stage {number}: {share}, watched for {_text(stage.get('watch_ms'))} ms")
+    lines += _stage_lines(stages)
     judge = plan.get("judge")
     if isinstance(judge, Mapping):
         lines.append(f"judge of waits: {_text(judge.get('sentence'))}")
     for verdict in _mappings(plan.get("verdicts"))[-VERDICTS_SHOWN:]:
         lines.append(f"{moment(verdict.get('at_ms'))} {_text(verdict.get('ruling'))}: {_text(verdict.get('sentence'))}")
     return lines
+
+
+def _stage_lines(stages: Sequence[Answer]) -> list[str]:
+    return [
+        f"stage {number}: groups: {_text(stage.get('groups'))}, {_text(stage.get('members_percent'))}% of their members"
+        f", watched for {_text(stage.get('watch_ms'))} ms"
+        for number, stage in enumerate(stages, 1)
+    ]
 
 
 def part_rows(plan: Answer) -> list[tuple[str, ...]]:
@@ -90,7 +100,24 @@ ENDED_BADLY = frozenset({"held", "returning", "returned"})
 """Phases that a script that asks for the status has to hear of."""
 
 file_argument = click.argument("path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
-name_argument = click.argument("name", metavar="NAME")
+
+
+class PlanName(click.ParamType):
+    """What a plan can be called; others are none that a bridge has."""
+
+    name = "NAME"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself; raises ClickException."""
+        if NAME.fullmatch(value) is None:
+            raise click.ClickException(
+                f"EB-PLAN-015: there is no plan {value!r:.120}, for none can be called so; `epochbridge plan status` "
+                "lists those there are"
+            )
+        return value
+
+
+name_argument = click.argument("name", metavar="NAME", type=PlanName())
 
 
 @click.group("plan")
@@ -108,7 +135,8 @@ def check(screen: Screen, path: Path, *, as_json: bool, admin: str) -> None:
 
     Status 1 if it can't begin, with every reason.
     """
-    _show(screen, _order(admin, "/plans", {**_written(path), "dry_run": True}), admin, as_json=as_json)
+    raw = _order(admin, "/plans", {**_written(path), "dry_run": True})
+    _show(screen, raw, admin, as_json=as_json, is_only_tried=True)
 
 
 @plan.command("start")
@@ -125,7 +153,7 @@ def start(screen: Screen, path: Path, *, as_json: bool, admin: str) -> None:
 
 
 @plan.command("status")
-@click.argument("name", metavar="NAME", required=False)
+@click.argument("name", metavar="NAME", required=False, type=PlanName())
 @json_option
 @admin_option
 @click.pass_context
@@ -187,7 +215,7 @@ def _order(admin: str, path: str, order: Mapping[str, object]) -> bytes:
         raise click.ClickException(str(problem)) from None
 
 
-def _show(screen: Screen, raw: bytes, admin: str, *, as_json: bool) -> None:
+def _show(screen: Screen, raw: bytes, admin: str, *, as_json: bool, is_only_tried: bool = False) -> None:
     if as_json:
         print_as_is(raw)
         return
@@ -195,7 +223,7 @@ def _show(screen: Screen, raw: bytes, admin: str, *, as_json: bool) -> None:
         answer = parse(raw, admin)
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
-    for line in plan_lines(answer):
+    for line in plan_lines(answer, is_only_tried=is_only_tried):
         screen.show_line(line)
     rows = part_rows(answer)
     if rows:

@@ -193,7 +193,8 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
             files = (proxy.certificates, admin_files)
             configured.renew = partial(_renew, config, files, sources.tokens)
-            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, _ears(watch, router, proxy))
+            ears = _ears(watch, router, proxy, moving)
+            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, ears)
             _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
@@ -330,11 +331,12 @@ async def _reconverts(known: KnownAbilities) -> bool | None:
     return None if policy is None else policy.downgrades
 
 
-def _ears(watch: Watch, router: Router, proxy: Proxy) -> Ears:
+def _ears(watch: Watch, router: Router, proxy: Proxy, moving: Moving) -> Ears:
     clock, began_ms = TrioClock(), TrioClock().now_ms()
     return Ears(
         tracks=watch.tracks,
         road=router.road,
+        seats=moving.seats,
         listening_s=lambda: (clock.now_ms() - began_ms) / 1000,
         addresses=lambda: (proxy.bootstrap, *proxy.broker_addresses.values()),
     )

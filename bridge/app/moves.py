@@ -20,6 +20,7 @@ from bridge.coordinators.moving.surroundings import Around
 from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.net.reply_routes import ReplyRoutes
@@ -29,6 +30,10 @@ from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
 
 THIS_NODE = 0
 """The node whose connections are served here, as `ReplyRoutes` numbers it."""
+
+
+Seats = Mapping[GroupId, Mapping[MemberId, MemberId]]
+"""The ids by which brokers know members, by those that their clients say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Moving:
     roads: Mapping[Road, Groups]
     passing: Passing
     places: Places
+    seats: Callable[[], Seats]
+    """As whom brokers know members whose clients say other ids, or other generations."""
     recall: Callable[[], None]
     """Put groups where the journal has them; to be called once it is open, before clients come."""
 
@@ -120,8 +127,21 @@ def put_together(between: Between) -> Moving:
         roads=roads,
         passing=RosterWatch(between.passing, roster, ears),
         places=places,
+        seats=partial(seats_of_all, mapped, between.upstream.names),
         recall=lambda: live.resume(tuple(places.restore(embedded.facts(FACTS)))),
     )
+
+
+def seats_of_all(mapped: MappedGroups, names: SeatNames) -> Seats:
+    """By group; costs all members that were moved and have not joined since."""
+    found: dict[GroupId, dict[MemberId, MemberId]] = {}
+    for member in mapped.members():
+        seat = mapped.seat(member.group_id, member.member_id)
+        if seat is not None:
+            found.setdefault(member.group_id, {})[member.member_id] = seat.seat_id
+    for member, seat_id in names.all().items():
+        found.setdefault(member.group_id, {})[member.member_id] = seat_id
+    return found
 
 
 def _via_of(

@@ -8,6 +8,7 @@ import trio
 
 from bridge.admin.contracts import MemberView, Snapshots
 from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, login_of
+from bridge.app.moves import Seats
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE as OF_BRIDGES
 from bridge.migration.abilities import BrokerAbilities, Login
@@ -60,12 +61,13 @@ _NOT_FOLLOWED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ears:
-    """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, since
-    when, and the addresses that clients are told.
+    """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, as whom
+    brokers know its members where their clients say other ids, since when, and the addresses that clients are told.
     """
 
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     road: Callable[[GroupId], Road]
+    seats: Callable[[], Seats]
     listening_s: Callable[[], float]
     addresses: Callable[[], Iterable[Address]]
 
@@ -150,16 +152,23 @@ class AppSurveys:
 
     async def _hear(self, tracks: Mapping[GroupId, GroupTrack], listed: Iterable[ListedGroup]) -> dict[GroupId, Heard]:
         is_long_enough = bool(tracks) and self._ears.listening_s() >= LISTENING_MIN_S
+        seats = self._ears.seats()
         heard = {one.group_id: self._unheard(one.group_id, is_long_enough=is_long_enough) for one in listed}
         for number, (group_id, track) in enumerate(tuple(tracks.items())):
-            members = {one.member_id: _member(one) for one in track.members.values()}
+            clients = {seat_id: client_id for client_id, seat_id in seats.get(group_id, {}).items()}
+            heard_here = (_member(one, clients.get(one.member_id, one.member_id)) for one in track.members.values())
+            members = {one.member_id: one for one in heard_here}
             known = self._unheard(group_id, is_long_enough=is_long_enough)
             heard[group_id] = replace(
                 known, protocol_type=_protocol_type(track), members=members, assignor=track.assignor
             )
             if number % TRACKS_BETWEEN_BREATHS == 0:
                 await trio.lowlevel.checkpoint()
-        return heard | dict(self._coordinated(heard))
+        heard |= dict(self._coordinated(heard))
+        for group_id, names in seats.items():
+            known = heard.get(group_id) or self._unheard(group_id, is_long_enough=is_long_enough)
+            heard[group_id] = replace(known, members=_as_brokers_know(known.members, names))
+        return heard
 
     def _unheard(self, group_id: GroupId, *, is_long_enough: bool) -> Heard:
         """A group of which nobody spoke here; one that its rule sends to embedded is its broker's until it comes.
@@ -234,10 +243,18 @@ def _protocol_type(track: GroupTrack) -> str:
     return next(said, CONSUMER)
 
 
-def _member(track: MemberTrack) -> ObservedMember:
+def _as_brokers_know(
+    members: Mapping[MemberId, ObservedMember], names: Mapping[MemberId, MemberId]
+) -> Mapping[MemberId, ObservedMember]:
+    """The members that were heard, by the ids of their seats; those with a seat are here, if nobody followed them."""
+    seated = {seat_id: members.get(one) or ObservedMember(member_id=one) for one, seat_id in names.items()}
+    return {one: member for one, member in members.items() if one not in names} | seated
+
+
+def _member(track: MemberTrack, member_id: MemberId) -> ObservedMember:
     inputs = track.inputs
     return ObservedMember(
-        member_id=track.member_id,
+        member_id=member_id,
         client_id=inputs.client_id,
         client_host=inputs.client_host,
         library=inputs.library,

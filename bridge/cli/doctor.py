@@ -46,7 +46,7 @@ def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin
     try:
         found = (
             _examine(path, chosen)
-            if path is not None or chosen.get("bootstrap")
+            if path is not None or chosen.get("bootstrap") is not None
             else ask_bridge(admin, _file(chosen, "token"), _tls_files(chosen))
         )
     except ConfigError as problem:
@@ -74,7 +74,7 @@ def _examine(path: Path | None, chosen: Mapping[str, Chosen]) -> Mapping[str, ob
     """Raises ConfigError and AppError."""
     bootstrap, assignments = chosen.get("bootstrap"), chosen.get("assignments") or ()
     named = [f"connect.timeout.ms={CONNECT_TIMEOUT_MS}", *assignments]
-    if bootstrap:
+    if bootstrap is not None:
         named.append(f"bootstrap={bootstrap}")
     return look_from_here(load(path, read_environment(), named))
 

@@ -87,7 +87,7 @@ def load_plain(text: str, source: str) -> object:
     try:
         value: object = yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader
     except (*UNREADABLE, RecursionError) as problem:
-        seen = " ".join(str(problem).split())
+        seen = " ".join(str(problem).replace('in "<unicode string>", ', "at ").split())
         raise ConfigError([_fault(FaultCode.NOT_YAML, source, 0, seen, "YAML, one `key: value` a line")]) from None
     return value
 

@@ -53,6 +53,15 @@ def ask_roads(admin: str, group: str) -> Views:
     return {key: replace(known.get(key, view), state=view.state) for key, view in roads.items()}
 
 
+def ask_progress(admin: str, group: str) -> str:
+    """How far the move of a group is, in a few words; "" while nobody tells."""
+    move, rows = _parse(_ask(admin, f"/moves?group={quote(group, safe='')}"))
+    if not move:
+        return ""
+    moved = sum(row.get("stage") == "moved" for row in rows)
+    return f"{move.get('stage')}, {moved} of {len(rows)} members moved"
+
+
 def unmoved_views(seats: Iterable[str]) -> Views:
     """The same of whom no move has touched: its classic clients pass, its KIP-848 clients have the broker's address."""
     states = {Protocol.CLASSIC.value: "pass", Protocol.CONSUMER.value: "direct"}

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TextIO, assert_never
@@ -22,7 +22,7 @@ from bridge.demo.events import now_ns
 from bridge.demo.fleet import Fleet, FleetError
 from bridge.demo.fleet_specs import ProducerSpec, Target
 from bridge.demo.judge import Verdict, judge
-from bridge.demo.rows import Views, ask_roads, ask_views, rows_of, totals_of, unmoved_views
+from bridge.demo.rows import Views, ask_progress, ask_roads, ask_views, rows_of, totals_of, unmoved_views
 from bridge.demo.screen import Report, Screen, Snapshot, conclusion, draw_report, make_screen, verdict_report
 from bridge.demo.services import BridgePlace, Service, free_place, run_service, serve_command
 from bridge.demo.story import Action, Chapter, DemoOptions, Depart, Kill, Move, Start, Stop, plan
@@ -43,6 +43,8 @@ UNNOTICED_S = 4.0
 """How long after it nobody may hear of a move: longer than any client's interval of heartbeats, and the broker's."""
 SETTLE_TIMEOUT_S = 60.0
 MOVE_TIMEOUT_S = 120.0
+PROGRESS_S = 5.0
+"""How often it is told how far a move is that takes longer than this."""
 LOOK_S = 0.4
 
 
@@ -136,18 +138,37 @@ class Bridge:
         self._leaves.set()
         await self._is_gone.wait()
 
-    async def move(self, group: str, road: str) -> None:
-        """Let `epochbridge move` move a live group and wait for the end. Raises DemoError if it is not made."""
+    async def move(self, group: str, road: str, say: Callable[[str], None]) -> None:
+        """Let `epochbridge move` move a live group and wait for the end; one that takes its time is told of meanwhile.
+        Raises DemoError if it is not made.
+        """
         words = ["move", group, "--to", road, "--wait", "--json", "--admin", self.place.admin]
         command = [sys.executable, "-m", "bridge", *words]
+        last = [""]
         with trio.move_on_after(MOVE_TIMEOUT_S) as limit:
-            done = await trio.run_process(command, capture_stdout=True, capture_stderr=True, check=False)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._tell_progress, group, road, say, last)
+                done = await trio.run_process(command, capture_stdout=True, capture_stderr=True, check=False)
+                nursery.cancel_scope.cancel()
+        shown = f"`epochbridge {' '.join(words)}`"
         if limit.cancelled_caught:
-            said, status = "nothing", f"no status within {MOVE_TIMEOUT_S:.0f} s"
-        else:
-            said, status = (done.stdout + done.stderr).decode(errors="replace").strip(), f"status {done.returncode}"
-        if status != "status 0":
-            raise DemoError(f"EB-DEMO-013: `epochbridge {' '.join(words)}` ended with {status}. It said: {said}")
+            raise DemoError(
+                f"EB-DEMO-014: {shown} was not over within {MOVE_TIMEOUT_S:.0f} s; the move was last seen "
+                f"{last[0] or 'nowhere: the bridge did not tell'}. A member may not come to rest, or the machine be "
+                "too busy: see bridge.log among what is kept, and run the demo again"
+            )
+        if done.returncode != 0:
+            said = (done.stdout + done.stderr).decode(errors="replace").strip()
+            raise DemoError(f"EB-DEMO-013: {shown} ended with status {done.returncode}. It said: {said}")
+
+    async def _tell_progress(self, group: str, road: str, say: Callable[[str], None], last: list[str]) -> None:
+        began_s = trio.current_time()
+        while True:
+            await trio.sleep(PROGRESS_S)
+            told = await trio.to_thread.run_sync(ask_progress, self.place.admin, group, abandon_on_cancel=True)
+            last[0] = told or last[0]
+            waited_s = trio.current_time() - began_s
+            say(f"The move to {road} takes its time, {waited_s:.0f} s so far: {last[0] or 'the bridge does not tell'}.")
 
 
 class StoryRun:
@@ -211,7 +232,7 @@ class StoryRun:
             case Kill(seat=seat):
                 await fleet.kill(seat)
             case Move(road=road):
-                await self._bridge.move(self._target.group, road)
+                await self._bridge.move(self._target.group, road, self._screen.say)
             case Depart():
                 await self._bridge.depart()
             case _:

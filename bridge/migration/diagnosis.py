@@ -215,6 +215,10 @@ def _check_login(seen: Examined) -> Iterator[Diagnosis]:
         )
 
 
+def _skew(skew_ms: int) -> str:
+    return f"{skew_ms} ms ahead of" if skew_ms >= 0 else f"{-skew_ms} ms behind"
+
+
 def _check_clocks(seen: Examined) -> Iterator[Diagnosis]:
     if seen.is_unanswered:
         return
@@ -229,13 +233,13 @@ def _check_clocks(seen: Examined) -> Iterator[Diagnosis]:
     elif abs(seen.skew_ms) > SKEW_MAX_MS + seen.skew_error_ms:
         yield Diagnosis(
             "EB-DOCTOR-151",
-            f"the clock of the active controller is {seen.skew_ms} ms ahead of this one, give or take"
+            f"the clock of the active controller is {_skew(seen.skew_ms)} this one, give or take"
             f" {seen.skew_error_ms} ms: times in event logs and traces do not fit those of the brokers",
             "have both machines follow a time server",
             Severity.WARNS,
         )
     else:
-        yield Diagnosis("EB-DOCTOR-152", f"the clock of the active controller is {seen.skew_ms} ms ahead of this one")
+        yield Diagnosis("EB-DOCTOR-152", f"the clock of the active controller is {_skew(seen.skew_ms)} this one")
 
 
 def _check_bridge(seen: Examined) -> Iterator[Diagnosis]:

@@ -26,6 +26,11 @@ def begun(order: MoveOrder, at_ms: int = BEGAN_MS) -> MoveProgress:
     return MoveProgress(order, Road.PASS, MoveStage.PREPARING, at_ms, members=members, verdict="asking the broker")
 
 
+def moving(move: MoveProgress) -> MoveProgress:
+    """The same move once it has begun."""
+    return replace(move, stage=MoveStage.MOVING)
+
+
 def done(move: MoveProgress) -> MoveProgress:
     """The same move at its end: everybody has moved."""
     moved = tuple(replace(one, stage=MemberStage.MOVED) for one in move.members)

@@ -80,6 +80,9 @@ def shadow(group: str, **options: Unpack[Options]) -> None:
         _follow(tail, Shadow(group, configuration), options)
     except (NothingToShow, Unplayable) as problem:
         raise click.ClickException(str(problem)) from None
+    except BrokenPipeError:
+        # Whoever read what it says has gone, as `head` does.
+        raise
     except OSError as problem:
         raise click.ClickException(
             f"EB-SHADOW-002: the event log can't be read: {problem.strerror or problem}; see who may read it, or name "

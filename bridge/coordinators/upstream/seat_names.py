@@ -32,6 +32,10 @@ class SeatNames:
         """As whom the broker knows a member."""
         return self._names.get(member, member.member_id)
 
+    def all(self) -> Mapping[MemberRef, MemberId]:
+        """The seats' ids of all members that have one of their own."""
+        return self._names
+
     def of(self, group_id: GroupId) -> Mapping[MemberId, MemberId]:
         """The seats' ids in one group; costs all of them, so it is for moves."""
         return {member.member_id: seat_id for member, seat_id in self._names.items() if member.group_id == group_id}

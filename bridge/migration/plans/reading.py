@@ -125,7 +125,9 @@ def read_plan(written: object, read_regex: ReadRegex) -> ReadPlan:
     faults: list[PlanFault] = []
     if not isinstance(written, Mapping):
         wanted = "one `key: value` a line, beginning with `plan:`"
-        return ReadPlan(_NO_PLAN, (PlanFault(NOT_A_PLAN, "plan", f"{written!r:.80}", wanted),))
+        return ReadPlan(
+            _NO_PLAN, (PlanFault(NOT_A_PLAN, "plan", "nothing" if written is None else f"{written!r:.80}", wanted),)
+        )
     reader = _Reader(written, "", faults)
     reader.check_keys(KEYS)
     for key in ("plan", "to", "groups"):

@@ -376,6 +376,13 @@ class EngineFollower:
                 self._watch(track, group, member, at_us)
         self._writer.look(track, at_us)
 
+    def has_member(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """Whether the engine knows a member of one of its groups."""
+        group, classic = self._shard.groups.get(group_id), self._shard.classic_groups.get(group_id)
+        return (group is not None and member_id in group.members) or (
+            classic is not None and member_id in classic.roster.members
+        )
+
     def has_target(self, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether a member has what the engine wants it to have, whatever epoch it has heard of."""
         group = self._shard.groups.get(group_id)

@@ -350,7 +350,13 @@ class Follower:
     def settled(self, group_id: GroupId, road: Road, epochs: Mapping[MemberId, int], at_us: int) -> None:
         """A move has ended (`coordinators.moving.surroundings.MoveEars`)."""
         group = self.groups.get(group_id)
-        if group is not None and not group.is_led:
+        if group is not None and road is Road.EMBEDDED:
+            # Clients go on by their own ids; their brokers may have known them by others.
+            for member in [
+                one for one in group.members.values() if not self.engine.has_member(group_id, one.member_id)
+            ]:
+                self.writer.leave(group, member, Departure.REPLACED, at_us)
+        elif group is not None:
             group.settle(road, epochs)
             if group.natives:
                 self.writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)

@@ -126,8 +126,9 @@ def _is_move(event: Event) -> bool:
 def _follow(event: Event, protocols: dict[str, Protocol]) -> None:
     """Who is a member, and what it speaks."""
     fact = event.fact
-    if isinstance(fact, BridgeStarted):
-        # Who went while nobody listened never left; the others are met again, or revived.
+    if isinstance(fact, BridgeStarted | GroupDeleted):
+        # Who went while nobody listened never left, nor does anybody of a group that goes back to its broker: whoever
+        # is still there is met again, or revived.
         protocols.clear()
     elif isinstance(fact, MemberLeft):
         protocols.pop(fact.member_id, None)

@@ -8,12 +8,12 @@ from click.testing import CliRunner, Result
 
 from bridge.admin import move_command
 from bridge.admin.client import NoAnswer
-from bridge.admin.move_command import UNANSWERED_MAX, Wait, move, moves, wait_frames
+from bridge.admin.move_command import BEGIN_LOOKS_MAX, UNANSWERED_MAX, Wait, move, moves, wait_frames
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road
 from tests.support.admin_served import admin_api
 from tests.support.admin_views import RememberingScreen
-from tests.support.obedient_moves import STUCK, ObedientMoves, begun, done, stopped
+from tests.support.obedient_moves import STUCK, ObedientMoves, begun, done, moving, refused, stopped
 from translators.dialects.ids import GroupId, MemberId
 
 PAYMENTS = GroupId("payments")
@@ -26,13 +26,14 @@ def run(*arguments: str, screen: RememberingScreen | None = None) -> Result:
 
 
 def test_move_begins_and_the_command_returns() -> None:
-    """What is ordered is what was written; the members as they are."""
-    servant, screen = ObedientMoves(), RememberingScreen()
+    """As soon as it has begun; what is ordered is what was written, and the members are as they are."""
+    servant, screen = ObedientMoves(turns=(lambda move: move, moving)), RememberingScreen()
     with admin_api(moves=servant) as address:
         ran = run("payments", *TO, "--member", "m-1", "--allow-rebalance", "--admin", address, screen=screen)
     assert ran.exit_code == 0
     assert servant.orders == [MoveOrder(PAYMENTS, Road.UPSTREAM, (MemberId("m-1"),), allow_rebalance=True)]
-    assert screen.lines == ["group payments: pass -> upstream, preparing: asking the broker", "members: 2 waiting"]
+    assert screen.lines[:2] == ["group payments: pass -> upstream, moving: asking the broker", "members: 2 waiting"]
+    assert "`epochbridge moves`" in screen.lines[2]
     assert screen.rows == [[f"m-{n}", f"client of m-{n}", "/10.0.0.1", "waiting"] for n in (1, 2)]
 
 
@@ -65,6 +66,29 @@ def test_refused_order_is_a_failure() -> None:
     """Status 1, waiting or not."""
     with admin_api(moves=ObedientMoves()) as address:
         assert [run(STUCK, *TO, *more, "--admin", address).exit_code for more in ([], ["--wait"])] == [1, 1]
+
+
+def test_order_that_is_refused_after_a_look_is_a_failure_for_who_does_not_wait() -> None:
+    """The bridge asks brokers first: all that a script heard of a group without members was status 0, `preparing`."""
+    with admin_api(moves=ObedientMoves(turns=(lambda move: move, refused))) as address:
+        assert run("payments", *TO, "--admin", address).exit_code == 1
+
+
+def test_order_that_is_long_looked_at_returns_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a restart members are waited for: it is said that it goes on."""
+    monkeypatch.setattr(move_command, "BEGIN_LOOK_S", 0)
+    servant, screen = ObedientMoves(turns=(lambda move: move,)), RememberingScreen()
+    with admin_api(moves=servant) as address:
+        assert run("payments", *TO, "--admin", address, screen=screen).exit_code == 0
+    assert (servant.looks, screen.lines[-1].startswith("it goes on")) == (BEGIN_LOOKS_MAX, True)
+
+
+def test_group_without_a_name_is_refused() -> None:
+    """And one with a name that no broker takes, before it is asked for."""
+    with admin_api(moves=ObedientMoves()) as address:
+        refusals = [run(name, *TO, "--admin", address) for name in ("", "n" * 70_000)]
+    assert [one.exit_code for one in refusals] == [1, 1]
+    assert ["EB-ADMIN-009" in refusals[0].output, "EB-ADMIN-026" in refusals[1].output] == [True, True]
 
 
 def test_move_is_ended() -> None:

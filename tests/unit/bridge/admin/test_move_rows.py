@@ -13,6 +13,24 @@ def test_answer_without_anything_has_rows_all_the_same() -> None:
     assert move_lines({}) == ["group -: - -> -, -: -"]
 
 
+def test_what_a_client_sees_is_nothing_where_it_has_moved_or_would_be() -> None:
+    """A dry run of which that column was left out told nobody what each client will see."""
+    members = [{"stage": stage} for stage in ("moved", "waiting", "moving")] + [{"stage": "stays", "detail": "why"}]
+    seen = {
+        stage: [row[4] for row in moving_rows({"stage": stage, "members": members})] for stage in ("done", "moving")
+    }
+    assert seen == {"done": ["nothing", "nothing", "-", "why"], "moving": ["nothing", "-", "-", "why"]}
+
+
+def test_refusal_is_listed_with_its_reasons() -> None:
+    """Nothing else shows them once the order was given."""
+    obstacle = {"code": "EB-MOVE-103", "sentence": "g has no members"}
+    for stage, verdict in (("refused", "no; EB-MOVE-103: g has no members"), ("done", "no")):
+        move = {"stage": stage, "verdict": "no", "obstacles": [obstacle]}
+        assert move_rows({"moves": [move]})[0][6] == verdict
+    assert move_lines({"stage": "preparing"}) == ["group -: - -> -, preparing: it is looked whether it can be made"]
+
+
 def test_who_stays_or_is_gone_does_not_count() -> None:
     """Of two who are to move one has."""
     members = [{"stage": stage} for stage in ("moved", "waiting", "stays", "gone")]

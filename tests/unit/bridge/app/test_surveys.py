@@ -7,6 +7,7 @@ import pytest
 
 from bridge.admin.contracts import GroupSummary, GroupView
 from bridge.app.examination import ClusterAccess, login_of
+from bridge.app.moves import Seats
 from bridge.app.surveys import AppSurveys, Ears
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE
@@ -26,7 +27,14 @@ from bridge.telemetry.schema.terms import Road as FollowedRoad
 from bridge.wire.apis import ApiKey
 from tests.support.admin_views import ORDERS, StillSnapshots
 from tests.support.memory_cluster import Answers, MemoryCluster, replies
-from translators.dialects.admin import DescribedGroup, DescribeGroupsReply, ListedGroup, ListGroupsReply
+from translators.dialects.admin import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsReply,
+    ListedGroup,
+    ListGroupsReply,
+)
+from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
@@ -105,6 +113,7 @@ def surveys(
     followed: Mapping[GroupId, GroupTrack] | None,
     snapshots: object = None,
     road: Road = Road.PASS,
+    seats: Seats | None = None,
 ) -> AppSurveys:
     """Over a cluster, and what was heard for a minute."""
     questions = BridgeQuestions()
@@ -113,6 +122,7 @@ def surveys(
     ears = Ears(
         tracks=lambda: followed,
         road=lambda _: road,
+        seats=lambda: seats or {},
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
@@ -145,6 +155,31 @@ async def test_groups_by_which_bridges_meet_are_nobodys_to_move() -> None:
     listed = replies(ApiKey.LIST_GROUPS, ListGroupsReply(error=ErrorCode.NONE, groups=(LISTED, bridges)))
     census = await surveys(cluster({**told(), ApiKey.LIST_GROUPS: listed}), {}).census()
     assert [one.group.group_id for one in census.groups] == [GROUP]
+
+
+async def test_member_whose_broker_knows_it_by_another_id_is_here() -> None:
+    """It was moved, and has not joined since: who took the bridge away from it for being elsewhere would stop it. It is
+    named as its client says, so that it can be moved by that.
+    """
+    seat = DescribedMember(
+        member_id=MemberId("seat"),
+        client_id="c",
+        client_host="/h",
+        metadata=b"",
+        assignment=encode_assignment(frozenset()),
+        instance_id=None,
+    )
+    described = DescribedGroup(
+        error=ErrorCode.NONE, group_id=GROUP, group_state="Stable", protocol_type="consumer", members=(seat,)
+    )
+    answers = told() | {
+        ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DescribeGroupsReply(groups=(described,)))
+    }
+    seated: Seats = {GROUP: {MemberId("client"): MemberId("seat")}}
+    for known in (seated, {}):
+        (one,) = (await surveys(cluster(answers), tracks(), seats=known).census()).groups
+        (member,) = one.group.members
+        assert (member.member_id, member.is_behind_bridge) == (("client", True) if known else ("seat", False))
 
 
 async def test_cluster_that_wants_a_login_is_not_asked() -> None:

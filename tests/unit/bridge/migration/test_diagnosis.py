@@ -114,6 +114,15 @@ def test_skew_within_what_can_be_told_is_none() -> None:
     assert "EB-DOCTOR-152" in found(replace(WELL, skew_ms=1_500, skew_error_ms=600))
 
 
+def test_clock_that_is_behind_is_said_to_be() -> None:
+    """It was so many milliseconds less than none ahead."""
+    told = {ms: [one.text for one in diagnose(replace(WELL, skew_ms=ms)) if "clock" in one.text] for ms in (3, -3)}
+    assert [texts[0].partition("is ")[2] for texts in told.values()] == [
+        "3 ms ahead of this one",
+        "3 ms behind this one",
+    ]
+
+
 def test_nothing_is_said_of_a_cluster_that_does_not_answer_but_that() -> None:
     """What was not looked at is no finding of its own where nothing was."""
     away = Examined(silent=("broker 1: gone",), bridge=WELL.bridge)

@@ -35,8 +35,11 @@ def test_plan_is_judged_and_begun(file: Path) -> None:
     plans, screen = ObedientPlans(), RememberingScreen()
     assert run(plans, "check", str(file), screen=screen).exit_code == 0
     assert (plans.states, screen.columns) == ({}, ["GROUP", "STEP", "MEMBERS"])
-    assert screen.lines[0].startswith("plan pay.1: to upstream, observing until 1970-01-01 00:16:40Z, stage 0 of 2")
-    assert run(plans, "start", str(file)).exit_code == 0
+    assert screen.lines[0] == "plan pay.1: to upstream, it can begin; nothing has begun"
+    assert [line.partition(":")[0] for line in screen.lines[1:]] == ["stage 1", "stage 2"]
+    begun = RememberingScreen()
+    assert run(plans, "start", str(file), screen=begun).exit_code == 0
+    assert begun.lines[0].startswith("plan pay.1: to upstream, observing until 1970-01-01 00:16:40Z, stage 0 of 2")
     assert plans.texts == [("right", str(file))]
 
 
@@ -49,6 +52,14 @@ def test_wrong_plan_is_a_failure(file: Path) -> None:
     file.write_text("x" * (PLAN_CHARS_MAX + 1))
     long = run(ObedientPlans(), "start", str(file))
     assert [(one.exit_code, "EB-PLAN-017" in one.output) for one in (missing, long)] == [(1, True), (1, True)]
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a b", "x" * 101])
+@pytest.mark.parametrize("word", ["status", "pause"])
+def test_plan_that_can_t_be_called_so_is_none(name: str, word: str) -> None:
+    """It was asked for at another page, and what was said then was of something else that may listen there."""
+    ran = run(ObedientPlans(), word, name)
+    assert (ran.exit_code, "EB-PLAN-015: there is no plan" in ran.output) == (1, True)
 
 
 def test_status_of_one_and_of_all() -> None:

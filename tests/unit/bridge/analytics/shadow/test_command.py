@@ -45,6 +45,17 @@ def test_lines_of_json_are_for_programs(log: Path) -> None:
     assert lines[-1]["predicted"]["disturbed"] == 0
 
 
+def test_reader_that_is_gone_is_no_fault_of_the_log(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `head` goes: it was said that the event log can't be read."""
+
+    def gone(*_words: object, **_how: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command.click, "echo", gone)
+    ran = run("orders1", "--events", str(log), "--once")
+    assert isinstance(ran.exception, BrokenPipeError)
+
+
 def test_live_group_is_followed_until_it_is_enough(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C gives the sums; what is too young is told by a later look."""
     looks = list[float]()

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from bridge.demo.rows import MemberView, ask_roads, ask_views, parse_roads, parse_views, unmoved_views
+from bridge.demo.rows import MemberView, ask_progress, ask_roads, ask_views, parse_roads, parse_views, unmoved_views
 
 ROW = {
     "member_id": "x",
@@ -25,6 +25,7 @@ VIEW = MemberView(client_id="member-1", protocol="classic", state="Stable", gene
 MOVE = {
     "from": "pass",
     "to": "upstream",
+    "stage": "moving",
     "members": [
         {"client_id": "member-1", "stage": "moved"},
         {"client_id": "member-2", "stage": "moving"},
@@ -90,6 +91,12 @@ def test_roads_are_asked_of_the_last_move(admin: str) -> None:
     assert ask_roads(admin, "a/b") == {**roads, ("member-1", "classic"): replace(VIEW, state="upstream")}
     assert ask_roads(admin, "other") == {}
     assert ask_roads("127.0.0.1:1", "a/b") == {}
+
+
+def test_progress_of_a_move_is_told_in_a_few_words(admin: str) -> None:
+    """And nothing of a group that was never moved."""
+    assert ask_progress(admin, "a/b") == "moving, 1 of 4 members moved"
+    assert ask_progress(admin, "other") == ""
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": 3}', '{"members": [3]}', "<html>"])

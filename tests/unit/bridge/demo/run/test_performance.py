@@ -79,5 +79,27 @@ async def test_move_that_is_not_made_is_told_with_the_commands_own_words() -> No
     async with trio.open_nursery() as nursery:
         await nursery.start(bridge.host)
         with pytest.raises(DemoError, match=r"EB-DEMO-013: `epochbridge move g --to upstream .*EB-ADMIN-011"):
-            await bridge.move("g", "upstream")
+            await bridge.move("g", "upstream", say=lambda _: None)
         await bridge.depart()
+
+
+async def never_end(*_words: object, **_how: object) -> None:
+    """A command that does not return."""
+    await trio.sleep_forever()
+
+
+async def test_move_that_takes_its_time_is_told_of_and_ends_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """EB-DEMO-014: it was waited for two minutes without a word, and then said to have said nothing."""
+    monkeypatch.setattr(run, "PROGRESS_S", 0.01)
+    monkeypatch.setattr(run, "MOVE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(run, "ask_progress", lambda _admin, _group: "moving, 1 of 4 members moved")
+    monkeypatch.setattr(trio, "run_process", never_end)
+    said: list[str] = []
+    bridge = Bridge(running([]))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(bridge.host)
+        with pytest.raises(DemoError, match=r"EB-DEMO-014: .* last seen moving, 1 of 4 members moved\. "):
+            await bridge.move("g", "upstream", say=said.append)
+        await bridge.depart()
+    assert said[0].startswith("The move to upstream takes its time, ")
+    assert said[0].endswith(" s so far: moving, 1 of 4 members moved.")

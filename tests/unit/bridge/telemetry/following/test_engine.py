@@ -274,3 +274,12 @@ def test_group_that_passed_until_the_bridge_took_it_is_on_the_road_of_the_bridge
     ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
     ears.follower.advanced(Outcome(records=(ClassicGroupCreated(GROUP),)), 5)
     assert ears.follower.groups[GROUP].road is Road.EMBEDDED
+
+
+def test_client_that_goes_on_by_its_own_id_is_no_second_member() -> None:
+    """Its broker knew it by another: who is no member of the engine's would be waited for in every rebalance."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.follower.settled(GROUP, Road.EMBEDDED, {}, 6)
+    assert ears.follower.groups[GROUP].members == {}
+    assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.REPLACED]
