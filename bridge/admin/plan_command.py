@@ -102,22 +102,17 @@ ENDED_BADLY = frozenset({"held", "returning", "returned"})
 file_argument = click.argument("path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
 
 
-class PlanName(click.ParamType):
-    """What a plan can be called; others are none that a bridge has."""
-
-    name = "NAME"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself; raises ClickException."""
-        if NAME.fullmatch(value) is None:
-            raise click.ClickException(
-                f"EB-PLAN-015: there is no plan {value!r:.120}, for none can be called so; `epochbridge plan status` "
-                "lists those there are"
-            )
-        return value
+def can_be_called(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """The name of a plan, unless no bridge can have a plan of that name; raises ClickException."""
+    if name is not None and NAME.fullmatch(name) is None:
+        raise click.ClickException(
+            f"EB-PLAN-015: there is no plan {name!r:.120}, for none can be called so; `epochbridge plan status` "
+            "lists those there are"
+        )
+    return name
 
 
-name_argument = click.argument("name", metavar="NAME", type=PlanName())
+name_argument = click.argument("name", metavar="NAME", callback=can_be_called)
 
 
 @click.group("plan")
@@ -153,7 +148,7 @@ def start(screen: Screen, path: Path, *, as_json: bool, admin: str) -> None:
 
 
 @plan.command("status")
-@click.argument("name", metavar="NAME", required=False, type=PlanName())
+@click.argument("name", metavar="NAME", required=False, callback=can_be_called)
 @json_option
 @admin_option
 @click.pass_context

@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -51,7 +52,7 @@ def test_reader_that_is_gone_is_no_fault_of_the_log(log: Path, monkeypatch: pyte
     def gone(*_words: object, **_how: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(command.click, "echo", gone)
+    monkeypatch.setattr(click, "echo", gone)
     ran = run("orders1", "--events", str(log), "--once")
     assert isinstance(ran.exception, BrokenPipeError)
 
