@@ -8,7 +8,7 @@ import signal
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from uuid import uuid4
@@ -177,7 +177,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
     services = _services(between, moving, counters)
     meet_bridges(config, groups, fresh_member_id())
     watch.begin()
-    with journals, trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
+    with journals, closing(questions), trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
         async with trio.open_nursery() as nursery:
             await nursery.start(groups.run)
             await nursery.start(upstream.run)

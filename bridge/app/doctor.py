@@ -1,6 +1,7 @@
 """The doctor for the command line: a running bridge is asked, or a cluster is looked at without any bridge running."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -50,7 +51,7 @@ async def _examine(config: Config) -> Examined:
     questions.attach(cluster)
     access = ClusterAccess(cluster, ClusterSurvey(cluster), questions, fresh_member_id)
     try:
-        with trio.fail_after(EXAMINATION_TIMEOUT_S):
+        with closing(questions), trio.fail_after(EXAMINATION_TIMEOUT_S):
             examined = await examine_cluster(access)
     except trio.TooSlowError:
         raise AppError(

@@ -3,6 +3,7 @@
 It must not know why it is asked, nor clients' connections.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,8 +12,7 @@ from typing import TypeVar
 import trio
 
 from bridge.migration.missing_rights import Resource, Right
-from bridge.net.broker_connection import exchange
-from bridge.net.clock import now_ms
+from bridge.net.broker_connection import BrokerClosed, exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
 from bridge.net.own_login import RenewedLogin
 from bridge.net.transport import Transport
@@ -44,7 +44,16 @@ from translators.dialects.admin import (
     ListGroups,
     ListGroupsReply,
 )
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    SyncGroup,
+    SyncGroupReply,
+)
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeReply,
@@ -71,8 +80,6 @@ OFFSET_COMMIT_VERSION_MAX = 9
 FIRST_LIST_GROUPS_BY_TYPE = 5
 OFFSET_FETCH_VERSION_MAX = 9
 """Version 10 names topics by id alone; what is fetched here is shown and committed by name."""
-COORDINATOR_KEPT_MS = 1_000
-"""How long the coordinator of a group is not asked for again by who asks it several things: a round of the bridges."""
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
@@ -80,16 +87,20 @@ _NOT_YET = frozenset(
 _KNOWS_NO_CONSUMER_GROUP = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 ReplyT = TypeVar("ReplyT", bound=Reply)
 ResultT = TypeVar("ResultT")
+LOG = logging.getLogger("epochbridge.net")
 
 
 class BridgeQuestions:
-    """Asks by connections of its own, for every question or for all of one description: brokers restart."""
+    """Asks by connections of its own, for every question or for all of one description: brokers restart.
+
+    One is kept until `close`: to the coordinator that was asked last.
+    """
 
     def __init__(self) -> None:
         self._attached: UpstreamCluster | None = None
         self._coordinators: dict[GroupId, int] = {}
-        self._asked_last: tuple[GroupId, int, int] | None = None
-        """The group whose coordinator was asked last, that broker, and when it was found."""
+        self._kept: tuple[GroupId, OwnConnection] | None = None
+        """The group whose coordinator was asked last, and how."""
 
     def attach(self, cluster: UpstreamCluster) -> None:
         """Ask this cluster from now on."""
@@ -127,15 +138,44 @@ class BridgeQuestions:
             connection.close()
 
     async def ask_coordinator(self, request: Request) -> Reply:
-        """See `ports.Broker`."""
+        """See `ports.Broker`.
+
+        Bridges ask two things of their own group every three seconds, and a connection may cost a handshake and a
+        login: it is kept until something fails, or another broker stands for the group.
+        """
         (group_id,) = group_ids(request)
-        known, now = self._asked_last, now_ms()
-        if known is None or known[0] != group_id or now - known[2] >= COORDINATOR_KEPT_MS:
-            known = (group_id, await self.find_coordinator(group_id), now)
-        self._asked_last = None
-        reply = await self._answer(known[1], request)
-        self._asked_last = known
+        kept, self._kept = self._kept, None
+        if kept is not None and kept[0] == group_id:
+            try:
+                return await self._ask_and_keep(group_id, kept[1], request)
+            except BrokerClosed:
+                LOG.debug("the connection to the coordinator of %r was closed meanwhile; opening another", group_id)
+        elif kept is not None:
+            kept[1].close()
+        connection = await self.connect_coordinator(await self.find_coordinator(group_id))
+        return await self._ask_and_keep(group_id, connection, request)
+
+    async def _ask_and_keep(self, group_id: GroupId, connection: "OwnConnection", request: Request) -> Reply:
+        """Whoever is cancelled leaves an answer on its way, which must not be taken for the next one."""
+        is_to_be_kept = False
+        try:
+            with trio.fail_after(ANSWER_TIMEOUT_S):
+                reply = await connection.ask(request, OWN_CLIENT_ID)
+            is_to_be_kept = self._kept is None and _is_at_its_coordinator(reply)
+        except trio.TooSlowError as problem:
+            raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
+        finally:
+            if is_to_be_kept:
+                self._kept = (group_id, connection)
+            else:
+                connection.close()
         return reply
+
+    def close(self) -> None:
+        """Nobody asks any more."""
+        if self._kept is not None:
+            self._kept[1].close()
+            self._kept = None
 
     async def fetch_offsets(self, group_id: GroupId) -> FetchedGroup:
         """See `ports.Broker`; a partition with a commit of an open transaction carries UNSTABLE_OFFSET_COMMIT."""
@@ -264,6 +304,17 @@ class OwnConnection:
     def close(self) -> None:
         """See `ports.CoordinatorConnection`."""
         self._transport.close()
+
+
+def _is_at_its_coordinator(reply: Reply) -> bool:
+    """Whether a group may be asked for there again; of what says nothing of that, not."""
+    match reply:
+        case JoinGroupReply() | SyncGroupReply() | HeartbeatReply() | LeaveGroupReply():
+            return reply.error not in _NOT_YET
+        case DescribeGroupsReply():
+            return not any(group.error in _NOT_YET for group in reply.groups)
+        case _:
+            return False
 
 
 async def _read_beside(read: Callable[[bytes], ResultT], frame: bytes) -> ResultT:

@@ -89,3 +89,4 @@ async def test_round_is_played_for_newcomers_and_for_members(kafka: KafkaUnderTe
     for one in wanted:
         seat = Heartbeat(group, third.generation, MemberId(third.ids[one.member_id]), one.instance_id)
         assert await broker.ask_coordinator(seat) == HeartbeatReply(ErrorCode.NONE)
+    broker.close()

@@ -30,6 +30,9 @@ class MemoryTransport:
     fault = ""
 
     def __init__(self, answers: Answers) -> None:
+        self.is_closed = False
+        self.has_ended = False
+        """The broker closed it."""
         self._answers = answers
         self._reply = b""
 
@@ -44,6 +47,8 @@ class MemoryTransport:
 
     def recv_into(self, buffer: memoryview) -> int | None:
         """Give the answer."""
+        if self.has_ended:
+            return 0
         count = min(len(buffer), len(self._reply))
         buffer[:count] = self._reply[:count]
         self._reply = self._reply[count:]
@@ -64,7 +69,8 @@ class MemoryTransport:
         """Always."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Nobody asks by it any more."""
+        self.is_closed = True
 
 
 def replies(api_key: int, *made: Reply) -> Callable[[int, int], bytes]:
@@ -98,6 +104,7 @@ class MemoryCluster:
     is_down: bool = False
     opened: list[int | None] = field(default_factory=list)
     """The broker of each connection that was opened, None for any of the bootstrap list."""
+    _made: list[tuple[int | None, MemoryTransport]] = field(default_factory=list)
 
     def questions(self) -> BridgeQuestions:
         """Questions to this cluster."""
@@ -121,7 +128,19 @@ class MemoryCluster:
         """A new connection."""
         assert not announcement
         self.opened.append(broker_id)
-        return None if self.is_down else MemoryTransport(self.answers)
+        if self.is_down:
+            return None
+        self._made.append((broker_id, made := MemoryTransport(self.answers)))
+        return made
+
+    def open_now(self) -> list[int | None]:
+        """The broker of each connection that was not closed again."""
+        return [broker_id for broker_id, made in self._made if not made.is_closed]
+
+    def end_connections(self) -> None:
+        """The broker closes all there are."""
+        for _, made in self._made:
+            made.has_ended = True
 
     async def offered(self, broker_id: int | None) -> Offered | None:
         """What the broker speaks."""

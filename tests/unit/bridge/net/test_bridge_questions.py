@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.net import bridge_questions
-from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, COORDINATOR_KEPT_MS, BridgeQuestions
+from bridge.net.bridge_questions import ANSWER_TIMEOUT_S, BridgeQuestions
 from bridge.ports import BrokerUnreachable
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, decode_reply
@@ -90,25 +90,62 @@ async def test_a_group_is_described_by_one_connection_to_its_coordinator() -> No
     assert cluster.opened == [None, 1]
 
 
-async def test_coordinator_is_found_once_for_several_questions(autojump_clock: MockClock) -> None:
-    """Until one fails, or a second is over: it may have moved."""
+async def test_coordinator_is_found_once_and_asked_by_one_connection(autojump_clock: MockClock) -> None:
+    """Until another group's is asked, or it does not answer; what is kept is closed at the end."""
     answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
     cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
     questions = cluster.questions()
     await questions.ask_coordinator(about)
     await questions.ask_coordinator(about)
-    assert cluster.opened == [None, 1, 1]
+    assert cluster.opened == [None, 1]
     await questions.ask_coordinator(DescribeGroups(group_ids=(GroupId("other"),)))
-    assert cluster.opened[3:] == [None, 1]
-    await trio.sleep(COORDINATOR_KEPT_MS / 1000)
     await questions.ask_coordinator(about)
-    assert cluster.opened[5:] == [None, 1]
+    assert cluster.opened[2:] == [None, 1, None, 1]
     silent = answers.pop(ApiKey.DESCRIBE_GROUPS)
     with pytest.raises(BrokerUnreachable, match="EB-NET-037"):
         await questions.ask_coordinator(about)
     answers[ApiKey.DESCRIBE_GROUPS] = silent
     await questions.ask_coordinator(about)
-    assert cluster.opened[7:] == [1, None, 1]
+    assert cluster.opened[6:] == [None, 1]
+    assert cluster.open_now() == [1]
+    questions.close()
+    assert cluster.open_now() == []
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+async def test_broker_that_stands_for_the_group_no_more_is_asked_no_more(code: ErrorCode) -> None:
+    """Its answer is handed on; the next question finds out who does."""
+    moved = DescribeGroupsReply(groups=(DescribedGroup(error=code, group_id=GROUP, group_state=""),))
+    answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD, moved, DEAD)}
+    cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
+    questions = cluster.questions()
+    assert [await questions.ask_coordinator(about) for _ in range(3)] == [DEAD, moved, DEAD]
+    assert cluster.opened == [None, 1, None, 1]
+
+
+async def test_question_to_a_broker_that_was_restarted_is_asked_anew() -> None:
+    """It has closed the connection that was kept."""
+    answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
+    cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
+    questions = cluster.questions()
+    await questions.ask_coordinator(about)
+    cluster.end_connections()
+    assert await questions.ask_coordinator(about) == DEAD
+    assert cluster.opened == [None, 1, None, 1]
+
+
+async def test_answer_to_a_question_that_was_given_up_is_nobody_elses(autojump_clock: MockClock) -> None:
+    """It may still come: the connection is closed."""
+    answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
+    cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
+    questions = cluster.questions()
+    await questions.ask_coordinator(about)
+    late = answers.pop(ApiKey.DESCRIBE_GROUPS)
+    with trio.move_on_after(1) as patience:
+        await questions.ask_coordinator(about)
+    assert (patience.cancelled_caught, cluster.open_now()) == (True, [])
+    answers[ApiKey.DESCRIBE_GROUPS] = late
+    assert await questions.ask_coordinator(about) == DEAD
 
 
 async def test_broker_that_cannot_describe_knows_nobody() -> None:
