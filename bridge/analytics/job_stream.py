@@ -24,6 +24,7 @@ from bridge.analytics.intake.sources import (
     Source,
     TopicSource,
     connector_jars,
+    is_of_folder,
     require_reachable,
 )
 from bridge.analytics.job_run import (
@@ -196,6 +197,7 @@ def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) ->
         bring_up(store)
         require_own(store)
         source, tend = source_of(wanted)
+        require_same_kind(store, source)
         upkeep = UpkeepSchedule(wanted.out, upkeep_of(wanted), wanted.upkeep_s // FEED_S)
 
         def tend_both() -> None:
@@ -254,6 +256,25 @@ def require_own(store: Store) -> None:
         )
 
 
+def require_same_kind(store: Store, source: Source) -> None:
+    """Raise AnalyticsError if the stream that goes on here took a topic and is to take a folder, or the reverse:
+    what Spark has noted says nothing of that, and it would break off at every start.
+    """
+    planned = store.files.find(store.path(CHECKPOINT, "offsets", "[0-9]*"))
+    noted = store.files.read(max(planned, key=_batch_of)).splitlines()[-1:] if planned else []
+    is_folder = isinstance(source, FolderSource)
+    if noted and is_of_folder(noted[0]) != is_folder:
+        before, now = ("topic", "folder") if is_folder else ("folder", "topic")
+        raise AnalyticsError(
+            f"EB-ANALYTICS-039: the stream into {store.root} took a {before} so far, and can't go on with a {now}, of "
+            f"which it does not know what it has; name the {before} again, or another --out for the {now}"
+        )
+
+
+def _batch_of(path: str) -> int:
+    return int(path.rpartition("/")[2])
+
+
 def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
     """Where the lines come from, and what has to be done now and then so that they come."""
     if wanted.bootstrap is not None and wanted.topic is not None:
@@ -283,8 +304,9 @@ def broken(problem: Exception, source: Source) -> str:
             f"--on-gap {NOTE} to go on with what there is, which lists what is missing in the table gaps"
         )
     return (
-        f"EB-ANALYTICS-007: the stream broke ({cause_of(problem)}); what it took is safe: "
-        "run the same command again to go on"
+        f"EB-ANALYTICS-007: the stream broke ({cause_of(problem)}); what it took is safe: run the same command again "
+        f"to go on. If it breaks the same way again, what it names is damaged, such as a file of {CHECKPOINT}: put a "
+        "copy of that back, or begin anew with another --out"
     )
 
 

@@ -1,5 +1,6 @@
 """Lines as a stream: from the Kafka topic by Spark's own source, or from a folder of files."""
 
+import json
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,6 +92,14 @@ class FolderSource:
 
 
 Source = TopicSource | FolderSource
+
+
+def is_of_folder(noted: str) -> bool:
+    """Whether what Spark has noted of a source, how far a stream is, is of files; else it is of topics."""
+    try:
+        return isinstance(json.loads(noted).get("logOffset"), int)
+    except (ValueError, AttributeError):
+        return noted.strip().isdecimal()
 
 
 def require_reachable(bootstrap: str) -> None:

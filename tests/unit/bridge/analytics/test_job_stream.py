@@ -21,6 +21,7 @@ from bridge.analytics.job_stream import (
     interruptible,
     main,
     require_own,
+    require_same_kind,
     require_source,
     source_of,
     tell_gaps,
@@ -152,6 +153,21 @@ def test_batch_that_is_taken_once_more_changes_nothing(store: Store) -> None:
         require_own(store)
     Path(store.path(CHECKPOINT)).mkdir()
     require_own(store)
+
+
+def test_stream_goes_on_with_what_it_had_only(store: Store) -> None:
+    """A topic or a folder: Spark would break off at each start, and the sentence say to start once more."""
+    folder = FolderSource(folder="f", batch_files=1)
+    offsets = Path(store.path(CHECKPOINT, "offsets"))
+    for source in (folder, TOPIC):
+        require_same_kind(store, source)
+    offsets.mkdir(parents=True)
+    for other, mine, noted in ((TOPIC, folder, '{"logOffset":3}'), (folder, TOPIC, '{"t":{"0":7}}')):
+        (offsets / "9").write_text("v1\n{}\n{}")
+        (offsets / "10").write_text(f"v1\n{{}}\n{noted}")
+        require_same_kind(store, mine)
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-039: the stream into .* took a (folder|topic) so far"):
+            require_same_kind(store, other)
 
 
 def test_room_of_a_file_is_free_once_it_has_been_taken(store: Store, tmp_path: Path) -> None:
