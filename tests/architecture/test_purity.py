@@ -45,8 +45,6 @@ def imported_roots(file: SourceFile) -> Iterator[tuple[int, str]]:
 def allowed_roots(file: SourceFile) -> set[str]:
     """Return what this file may import: the pure part of the standard library, ours, and the one door it may own."""
     allowed = (set(sys.stdlib_module_names) - WORLDLY) | OWN
-    if file.is_in(["bridge/wire/codec"]):
-        allowed.add("kafka")
     if file.is_in(["tests/support/simulation"]):
         allowed.add("random")
     return allowed

@@ -1,6 +1,6 @@
 """The embedded coordinator under a virtual clock: a broker port and client connections that do as the test says."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -235,6 +235,17 @@ class FakeVia:
         return request
 
 
+async def answered(replies: Mapping[RequestRef, Reply], ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
+    """Wait in virtual time for an answer of this kind."""
+    for _ in range(LOOKS_MAX):
+        if ref in replies:
+            break
+        await trio.sleep(LOOK_PAUSE_S)
+    reply = replies[ref]
+    assert isinstance(reply, kind), reply
+    return reply
+
+
 @dataclass(slots=True)
 class World:
     """The running coordinator; `replies` holds every answer by request, and one that comes twice fails the test."""
@@ -256,13 +267,7 @@ class World:
 
     async def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
         """Wait for an answer in virtual time."""
-        for _ in range(LOOKS_MAX):
-            if ref in self.replies:
-                break
-            await trio.sleep(LOOK_PAUSE_S)
-        reply = self.replies[ref]
-        assert isinstance(reply, kind), reply
-        return reply
+        return await answered(self.replies, ref, kind)
 
     async def ask(self, request: Request, kind: type[ReplyT]) -> ReplyT:
         """Submit a request and wait for its answer."""

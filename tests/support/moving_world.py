@@ -39,7 +39,7 @@ from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
 from tests.support.upstream_world import UpstreamWorld, known, upstream_world
 from translators.classic_member.states import Limits as MemberLimits
 from translators.dialects.admin import DescribedGroup, DescribedMember
-from translators.dialects.classic import Heartbeat, JoinGroup, Protocol, SyncGroup
+from translators.dialects.classic import Heartbeat, JoinGroup, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, TopicPartition, via_of
@@ -158,6 +158,27 @@ class MovingWorld:
             self.roster.joins(via, CLIENT, classic_join(member_id))
             sync = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId(member_id), instance_id=None)
             self.roster.syncs(via, CLIENT, sync)
+
+    def formed(self, members: Mapping[str, frozenset[TopicPartition]]) -> None:
+        """A classic group of these members has come to rest at the broker, and all were heard as it formed."""
+        self.at_broker(members)
+        self.joined(*members)
+
+    def accepts(self, member_id: str, generation: int = GENERATION) -> JoinGroup:
+        """The broker answers the JoinGroup that is asked in a member's place: it is a classic member."""
+        reply = JoinGroupReply(
+            error=ErrorCode.NONE, member_id=MemberId(member_id), generation=generation, protocol_name="range"
+        )
+        asked = self.answer(member_id, reply)
+        assert isinstance(asked, JoinGroup), asked
+        return asked
+
+    def assigns(self, member_id: str, assigned: frozenset[TopicPartition]) -> SyncGroup:
+        """It answers the SyncGroup that follows: this is what the member has."""
+        reply = SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(assigned))
+        asked = self.answer(member_id, reply)
+        assert isinstance(asked, SyncGroup), asked
+        return asked
 
     def given_id(self, *newcomers: str) -> None:
         """These asked to join without an id, and were given theirs."""

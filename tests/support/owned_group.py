@@ -198,6 +198,17 @@ class ClassicClient:
         return self.group.answer(ref, HeartbeatReply).error
 
 
+def settled_pair(group: OwnedGroup) -> tuple[ClassicClient, ClassicClient]:
+    """Two eager clients that share the partitions: the first was called when the second came."""
+    first, second = ClassicClient(group), ClassicClient(group)
+    first.join()
+    second.begin_join()
+    first.beat()
+    first.join()
+    second.end_join()
+    return first, second
+
+
 class ConsumerClient:
     """A KIP-848 member that does what it is told at every heartbeat."""
 

@@ -15,7 +15,7 @@ from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess
 from bridge.supervision import Failures
 from bridge.wire.codec.registry import Reply, Request
-from tests.support.embedded_world import FakeBroker, FakeVia, join_request
+from tests.support.embedded_world import LOOK_PAUSE_S, LOOKS_MAX, FakeBroker, FakeVia, answered, join_request
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP
 from translators.classic_member.states import Limits
@@ -27,8 +27,6 @@ from translators.dialects.ids import MemberId, RequestRef, TopicId, TopicIdParti
 
 TOPIC_ID = TopicId(b"t" * 16)
 INTERVAL_MS = 5_000
-LOOK_PAUSE_S = 0.001
-LOOKS_MAX = 20_000
 ReplyT = TypeVar("ReplyT")
 
 
@@ -73,13 +71,7 @@ class UpstreamWorld:
 
     async def answer(self, ref: RequestRef, kind: type[ReplyT]) -> ReplyT:
         """Wait for an answer in virtual time."""
-        for _ in range(LOOKS_MAX):
-            if ref in self.replies:
-                break
-            await trio.sleep(LOOK_PAUSE_S)
-        reply = self.replies[ref]
-        assert isinstance(reply, kind), reply
-        return reply
+        return await answered(self.replies, ref, kind)
 
     async def asked(self, via: FakeVia | None = None) -> ConsumerGroupHeartbeat:
         """Wait for the next heartbeat to the broker; it stays open."""

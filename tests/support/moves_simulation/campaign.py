@@ -1,13 +1,13 @@
 """Many seeds of moves, and a report of what broke: seed, law, shrunk story, last events."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tests.support.moves_simulation.schedule import Schedule, draw_schedule
 from tests.support.moves_simulation.story import Outcome, run_seed, run_story
+from tests.support.shrinking import shrink, told
 
 TRIES_MAX = 60
-TRACE_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,7 @@ class Failure:
 
     def report(self) -> str:
         """Everything that is needed to look into it."""
-        acts = [
-            f"  {'calm' if phase.is_calm else 'storm'} {act.at_ms:>6} {act.action.value} place {act.place}"
-            f" {act.name} {act.amount} {act.places or ''}".rstrip()
-            for phase in self.schedule.phases
-            for act in phase.acts
-        ]
-        return "\n".join(
-            (
-                f"moves, seed {self.outcome.seed}: {self.outcome.broken}",
-                f"shrunk to {len(acts)} acts under {self.schedule.conditions}: {self.shrunk.broken}",
-                *acts,
-                "last events:",
-                *self.shrunk.trace[-TRACE_SHOWN:],
-            )
-        )
+        return "moves, " + told(self.schedule, self.outcome.broken, self.shrunk.broken, self.shrunk.trace)
 
 
 def run_seeds(seeds: Iterable[int]) -> tuple[list[Outcome], list[Failure]]:
@@ -46,28 +32,10 @@ def run_seeds(seeds: Iterable[int]) -> tuple[list[Outcome], list[Failure]]:
 def _fail(outcome: Outcome) -> Failure:
     assert outcome.broken is not None
     law = outcome.broken.law
-    schedule, shrunk = draw_schedule(outcome.seed), outcome
-    tries, smaller = 0, True
-    while smaller:
-        smaller = False
-        for candidate in _candidates(schedule):
-            tries += 1
-            if tries > TRIES_MAX:
-                return Failure(outcome, schedule, shrunk)
-            told = run_story(candidate)
-            if told.broken is not None and told.broken.law == law:
-                schedule, shrunk, smaller = candidate, told, True
-                break
-    return Failure(outcome, schedule, shrunk)
 
+    def breaks(candidate: Schedule) -> bool:
+        broken = run_story(candidate).broken
+        return broken is not None and broken.law == law
 
-def _candidates(schedule: Schedule) -> Iterator[Schedule]:
-    """Every story with one phase or one act less, later ones first."""
-    phases = schedule.phases
-    for index in reversed(range(len(phases))):
-        yield replace(schedule, phases=phases[:index] + phases[index + 1 :])
-    for index, phase in reversed(list(enumerate(phases))):
-        for number in reversed(range(len(phase.acts))):
-            fewer = replace(phase, acts=phase.acts[:number] + phase.acts[number + 1 :])
-            if fewer.acts:
-                yield replace(schedule, phases=(*phases[:index], fewer, *phases[index + 1 :]))
+    shrunk = shrink(draw_schedule(outcome.seed), breaks, TRIES_MAX)
+    return Failure(outcome, shrunk, run_story(shrunk))

@@ -1,46 +1,15 @@
 """Many seeds, and a report of what broke: seed, law, shrunk story, last events."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
+from tests.support.shrinking import shrink, told
 from tests.support.simulation.drawing import draw_schedule
 from tests.support.simulation.schedule import Schedule
 from tests.support.simulation.story import Outcome, StoryRun
 from tests.support.simulation.subject import MakeSubject
 
-Breaks = Callable[[Schedule], bool]
 TRIES_MAX = 300
-
-
-def shrink(schedule: Schedule, breaks: Breaks, tries_max: int = TRIES_MAX) -> Schedule:
-    """Leave out whatever can be left out while `breaks` still says yes; at most `tries_max` stories are run."""
-    tries = 0
-    smaller = True
-    while smaller:
-        smaller = False
-        for candidate in _candidates(schedule):
-            tries += 1
-            if tries > tries_max:
-                return schedule
-            if breaks(candidate):
-                schedule, smaller = candidate, True
-                break
-    return schedule
-
-
-def _candidates(schedule: Schedule) -> Iterator[Schedule]:
-    """Every story with one phase or one act less, later ones first: the end of a story explains it least."""
-    phases = schedule.phases
-    for index in reversed(range(len(phases))):
-        yield replace(schedule, phases=phases[:index] + phases[index + 1 :])
-    for index, phase in reversed(list(enumerate(phases))):
-        for number in reversed(range(len(phase.acts))):
-            fewer = replace(phase, acts=phase.acts[:number] + phase.acts[number + 1 :])
-            if fewer.acts:
-                yield replace(schedule, phases=(*phases[:index], fewer, *phases[index + 1 :]))
-
-
-TRACE_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +22,7 @@ class Failure:
 
     def report(self) -> str:
         """Everything that is needed to look into it."""
-        acts = [
-            f"  {'calm' if phase.is_calm else 'storm'} {act.at_ms:>6} {act.action.value} place {act.place}"
-            f" {act.name} {act.amount}".rstrip()
-            for phase in self.schedule.phases
-            for act in phase.acts
-        ]
-        return "\n".join(
-            (
-                f"seed {self.outcome.seed}: {self.outcome.broken}",
-                f"shrunk to {len(acts)} acts under {self.schedule.conditions}: {self.shrunk.broken}",
-                *acts,
-                "last events:",
-                *self.shrunk.trace[-TRACE_SHOWN:],
-            )
-        )
+        return told(self.schedule, self.outcome.broken, self.shrunk.broken, self.shrunk.trace)
 
 
 FRESH_SEEDS = 10**9
@@ -111,5 +66,5 @@ def _fail(outcome: Outcome, make_subject: MakeSubject) -> Failure:
         broken = StoryRun(candidate, make_subject).run().broken
         return broken is not None and broken.law == law
 
-    shrunk = shrink(draw_schedule(outcome.seed), breaks)
+    shrunk = shrink(draw_schedule(outcome.seed), breaks, TRIES_MAX)
     return Failure(outcome, shrunk, StoryRun(shrunk, make_subject).run())

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine.settings import EngineSettings
-from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup, settled_pair
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, Topic, TopicId, TopicPartition
@@ -42,12 +42,7 @@ def test_eager_loser_is_called_once_and_stops_once() -> None:
 def test_member_whose_assignment_stays_sees_nothing() -> None:
     """The promise: the epoch moves, generation and assignment stay."""
     group = OwnedGroup(partitions=2)
-    first, second = ClassicClient(group), ClassicClient(group)
-    first.join()
-    second.begin_join()
-    first.beat()
-    first.join()
-    second.end_join()
+    first, second = settled_pair(group)
     idle = ClassicClient(group)
     assert idle.join() == frozenset()
     for client in (first, second):
@@ -102,12 +97,7 @@ def test_first_joins_share_one_target() -> None:
 def test_new_partition_calls_only_who_gains() -> None:
     """A grown topic disturbs the gainer alone."""
     group = OwnedGroup(partitions=2)
-    first, second = ClassicClient(group), ClassicClient(group)
-    first.join()
-    second.begin_join()
-    first.beat()
-    first.join()
-    second.end_join()
+    first, second = settled_pair(group)
     group.change_topics([Topic(TopicId(b"t" * 16), TOPIC, 3)])
     codes = [first.beat(), second.beat()]
     assert sorted(codes) == [ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS]
@@ -119,12 +109,7 @@ def test_new_partition_calls_only_who_gains() -> None:
 def test_silent_member_loses_its_seat_and_others_gain() -> None:
     """The machine's session deadline removes it (decision 16)."""
     group = OwnedGroup()
-    first, second = ClassicClient(group), ClassicClient(group)
-    first.join()
-    second.begin_join()
-    first.beat()
-    first.join()
-    second.end_join()
+    first, second = settled_pair(group)
     codes: list[ErrorCode] = []
     for _ in range(4):
         group.wait(3_000)

@@ -1,8 +1,9 @@
 """Many seeds, and what is reported of those that break a law."""
 
 from tests.support.scripted_subject import ScriptedSubject
+from tests.support.shrinking import shrink
 from tests.support.simulated_bridge import OwnerSubject
-from tests.support.simulation.campaign import BATCH, FRESH_SEEDS, choose_seeds, run_seed, run_seeds, shrink
+from tests.support.simulation.campaign import BATCH, FRESH_SEEDS, choose_seeds, run_seed, run_seeds
 from tests.support.simulation.schedule import Act, Action, Conditions, Phase, Schedule
 
 
@@ -46,7 +47,7 @@ def has(schedule: Schedule, *actions: Action) -> bool:
 def test_everything_that_does_not_matter_is_left_out() -> None:
     """What remains is needed."""
     long = story((Action.START, Action.CUT), (Action.LAG,), (Action.PAUSE, Action.KILL, Action.GROW))
-    shrunk = shrink(long, lambda candidate: has(candidate, Action.START, Action.KILL))
+    shrunk = shrink(long, lambda candidate: has(candidate, Action.START, Action.KILL), 300)
     assert shrunk == story((Action.START,), (Action.KILL,))
 
 

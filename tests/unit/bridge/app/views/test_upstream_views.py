@@ -5,9 +5,9 @@ from trio.testing import MockClock
 
 from bridge.admin.contracts import TopicPartitions
 from bridge.app.views import UpstreamViews
-from tests.support.embedded_world import leave_request
+from tests.support.embedded_world import LOOK_PAUSE_S, leave_request
 from tests.support.owned_group import GROUP, TOPIC
-from tests.support.upstream_world import LOOK_PAUSE_S, granted, refused, unchanged, upstream_world
+from tests.support.upstream_world import granted, refused, unchanged, upstream_world
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.settings import EngineSettings
-from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.owned_group import GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup, settled_pair
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -207,12 +207,7 @@ def test_joins_of_one_turn_compute_one_target_despite_heartbeats() -> None:
 def test_gainer_counts_from_the_moment_of_the_release() -> None:
     """Decision 10: what was freed is granted at once, not with the gainer's next heartbeat."""
     group = OwnedGroup()
-    first, second = ClassicClient(group), ClassicClient(group)
-    first.join()
-    second.begin_join()
-    first.beat()
-    first.join()
-    second.end_join()
+    first, second = settled_pair(group)
     leave(group, (first.member_id, None))
     held = group.owner.shard.groups[GROUP].members[second.member_id].current.assigned
     assert len(held) == 6

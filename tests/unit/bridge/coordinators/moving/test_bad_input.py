@@ -13,9 +13,9 @@ from bridge.migration.route import Road
 from tests.support.moving_world import GENERATION, MovingWorld, classic_join, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
-from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroupReply
+from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import Subscription, decode_subscription, encode_assignment
+from translators.dialects.consumer_protocol import Subscription, decode_subscription
 from translators.dialects.consumer_protocol import encode_subscription as encode
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicName, TopicPartition
@@ -73,8 +73,7 @@ async def test_member_that_subscribes_anew_while_it_is_given_back_does_so_at_its
 ) -> None:
     """Its own JoinGroup waits for the one in its place: one that overtook it would leave that unanswered for ever."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         await trio.sleep(0.1)
@@ -89,7 +88,7 @@ async def test_member_that_subscribes_anew_while_it_is_given_back_does_so_at_its
         assert decode_subscription(played.protocols[0].metadata).topics == (TOPIC,)
         taken = JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("a"), generation=9, protocol_name="range")
         world.answer("a", taken)
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.assigns("a", ZERO)
         assert world.progress().stage is MoveStage.DONE
         own = only(world, "a")
         assert isinstance(own, JoinGroup)

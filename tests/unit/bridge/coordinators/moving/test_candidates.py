@@ -111,8 +111,7 @@ async def test_obstacles_of_the_group_are_passed_on(autojump_clock: MockClock) -
 async def test_members_with_a_machine_are_found_here(autojump_clock: MockClock) -> None:
     """Nobody needs to be asked."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         found = await world.candidates.find(MoveOrder(GROUP, Road.PASS), Road.UPSTREAM)
@@ -124,8 +123,7 @@ async def test_members_with_a_machine_are_found_here(autojump_clock: MockClock) 
 async def test_member_in_a_rebalance_is_waited_for(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else it would be left behind, and the move be called done; for one that takes too long nobody waits for ever."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         with monkeypatch.context() as patch:
@@ -147,8 +145,7 @@ async def test_member_in_a_rebalance_is_waited_for(autojump_clock: MockClock, mo
 async def test_group_with_consumers_of_others_is_not_adopted(autojump_clock: MockClock) -> None:
     """They would stay consumer members when the bridge's own are given back; a scout that was left in is none."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         ours, other = (replace(classic(MemberId(one), ()), member_type=1) for one in ("a", "other"))

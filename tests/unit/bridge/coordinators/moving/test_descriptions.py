@@ -69,8 +69,7 @@ async def test_group_is_not_moved_on_from_upstream_as_long_as_it_is_not_said_who
 ) -> None:
     """Members of the consumer protocol that are not the bridge's can't be adopted."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(5, 0))
         world.upstream.broker.described = group(LOADING)[1]

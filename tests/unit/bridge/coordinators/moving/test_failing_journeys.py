@@ -46,8 +46,7 @@ async def test_whole_group_whose_move_fails_again_and_again_is_given_up_and_goes
     failing = Failing()
 
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         monkeypatch.setattr(AdoptMove, "_compare", failing)
         monkeypatch.setattr(AdoptMove, "go_on", failing)
         world.live.start(MoveOrder(GROUP, Road.EMBEDDED))
@@ -71,8 +70,7 @@ async def test_end_that_can_t_be_written_is_tried_again_with_pauses(
     """It was tried at once each time: nobody else had a turn any more."""
     failing = Failing()
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         monkeypatch.setattr(Places, "end_move", failing)
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
@@ -94,8 +92,7 @@ async def test_whole_group_whose_task_fails_on_the_way_gets_a_road_all_the_same(
         raise ZeroDivisionError
 
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         with monkeypatch.context() as patch:
             patch.setattr(AdoptMove, "_compare", fail)
             world.live.start(MoveOrder(GROUP, Road.EMBEDDED))

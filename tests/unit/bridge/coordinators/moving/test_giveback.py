@@ -1,5 +1,8 @@
 """Give-backs over connections: who is at rest, what is asked in its place, and what its client hears of it: nothing."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -31,7 +34,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
-from translators.dialects.consumer_protocol import decode_subscription, encode_assignment
+from translators.dialects.consumer_protocol import decode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 from translators.dialects.offsets import GroupOffsets, OffsetFetch
@@ -61,25 +64,27 @@ def joined(world: MovingWorld, member_id: str = "a") -> JoinGroup:
 
 def accept(world: MovingWorld, member_id: str = "a", generation: int = EPOCH) -> None:
     """The broker has the member as a classic one."""
-    reply = JoinGroupReply(
-        error=ErrorCode.NONE, member_id=MemberId(member_id), generation=generation, protocol_name="range"
-    )
-    asked = world.answer(member_id, reply)
-    assert isinstance(asked, JoinGroup), asked
+    world.accepts(member_id, generation)
 
 
 def assign(world: MovingWorld, assigned: frozenset[TopicPartition], member_id: str = "a") -> None:
     """It says what the member has."""
-    asked = world.answer(member_id, SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(assigned)))
-    assert isinstance(asked, SyncGroup), asked
+    asked = world.assigns(member_id, assigned)
     assert (asked.generation, asked.protocol_name, asked.assignments) == (EPOCH, "range", ())
+
+
+@asynccontextmanager
+async def on_the_way_back(facts: FakeFacts | None = None) -> AsyncIterator[MovingWorld]:
+    """Member `a` was taken over, and is ordered back."""
+    async with moving_world(facts) as world:
+        await taken_over(world)
+        await world.order(Road.PASS, "a")
+        yield world
 
 
 async def test_member_is_given_back_and_its_client_keeps_its_generation(autojump_clock: MockClock) -> None:
     """JoinGroup says what it owns; what it asks meanwhile waits, and goes on mapped."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         asked = joined(world)
         assert (asked.member_id, decode_subscription(asked.protocols[0].metadata).owned) == ("a", ZERO)
         assert world.candidates.around.upstream.seat(ref_of("a")) is None
@@ -98,9 +103,7 @@ async def test_member_is_given_back_and_its_client_keeps_its_generation(autojump
 
 async def test_native_newcomer_waits_for_the_end(autojump_clock: MockClock) -> None:
     """Whoever comes back would be given less for it, and be called."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         joining = world.send("new", native_join("new"))
         assert (world.asked("new"), world.reply(joining)) == ([], None)
         accept(world)
@@ -111,9 +114,7 @@ async def test_native_newcomer_waits_for_the_end(autojump_clock: MockClock) -> N
 
 async def test_member_with_less_is_called(autojump_clock: MockClock) -> None:
     """Others want the rest: its client joins again, as in any rebalance, and then is no longer mapped."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         accept(world)
         assign(world, frozenset())
         assert "told to join again" in world.progress().members[0].detail
@@ -145,7 +146,7 @@ async def test_group_of_called_members_is_reseated_when_they_have_joined(autojum
         world.send("a", classic_join("a"))
         accept(world, generation=EPOCH + 1)
         world.send("a", SyncGroup(group_id=GROUP, generation=EPOCH + 1, member_id=MemberId("a"), instance_id=None))
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.assigns("a", ZERO)
         world.at_broker({"a": ZERO})
         await trio.sleep(1)
         done = world.progress()
@@ -330,9 +331,7 @@ async def test_member_that_can_t_be_given_back_keeps_its_group_from_the_bridge(a
 
 async def test_broker_that_won_t_have_it_leaves_it_where_it_was(autojump_clock: MockClock) -> None:
     """Its machine goes on under the same epoch, and asks at once."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         waiting = world.beat("a")
         world.answer("a", JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=MemberId("a")))
         refusal = world.progress()
@@ -347,9 +346,7 @@ async def test_broker_that_won_t_have_it_leaves_it_where_it_was(autojump_clock: 
 @pytest.mark.parametrize("is_synced", [False, True])
 async def test_lost_answer_is_asked_for_by_the_next_connection(is_synced: bool, autojump_clock: MockClock) -> None:
     """The same request tells what the broker made of the first."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         if is_synced:
             accept(world)
         world.reconnect("a")
@@ -366,9 +363,7 @@ async def test_who_asks_for_offsets_speaks_for_nobody(autojump_clock: MockClock)
     """Whoever may DESCRIBE a group sees its members' ids, and may ask for offsets as one of them: on its connection the
     broker would refuse what is asked in the member's place.
     """
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         world.reconnect("a")
         asked = GroupOffsets(group_id=GROUP, topics=None, member_id=MemberId("a"), member_epoch=EPOCH)
         world.send("stranger", OffsetFetch(groups=(asked,)))
@@ -381,9 +376,7 @@ async def test_who_asks_for_offsets_speaks_for_nobody(autojump_clock: MockClock)
 
 async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certain(autojump_clock: MockClock) -> None:
     """The broker says nothing and hangs up on nobody: behind a session it may have given the partitions to another."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         told = list[ErrorCode | None]()
         for _ in range(3):
             beat = world.beat("a")
@@ -394,9 +387,7 @@ async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certa
 
 async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: MockClock) -> None:
     """Its requests go to the broker, which says so itself."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         world.beat("a")
         world.answer("a", JoinGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=MemberId("a")))
         assert [type(one) for one in world.asked("a")] == [Heartbeat]
@@ -473,9 +464,7 @@ async def test_client_hears_that_its_coordinator_moved_and_is_given_back_by_the_
     is_joined: bool, autojump_clock: MockClock
 ) -> None:
     """It was told that all is well, and went on asking a broker that coordinates no more until its session ended."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         beat, moved = world.beat("a"), ErrorCode.NOT_COORDINATOR
         if is_joined:
             accept(world)
@@ -493,9 +482,7 @@ async def test_client_hears_that_its_coordinator_moved_and_is_given_back_by_the_
 
 async def test_broker_whose_coordinator_loads_is_asked_again(autojump_clock: MockClock) -> None:
     """Requests that waited are answered meanwhile."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         beat = world.beat("a")
         world.answer("a", JoinGroupReply(error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=MemberId("a")))
         assert world.code(beat) is ErrorCode.NONE
@@ -507,9 +494,7 @@ async def test_broker_whose_coordinator_loads_is_asked_again(autojump_clock: Moc
 
 async def test_refused_code_is_no_heartbeat(autojump_clock: MockClock) -> None:
     """An answer of another kind counts as lost."""
-    async with moving_world() as world:
-        await taken_over(world)
-        await world.order(Road.PASS, "a")
+    async with on_the_way_back() as world:
         world.answer("a", refused(ErrorCode.UNKNOWN_SERVER_ERROR))
         assert world.progress().stage is MoveStage.MOVING
         world.beat("a")

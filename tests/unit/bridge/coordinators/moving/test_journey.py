@@ -31,9 +31,8 @@ from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, class
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroupReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
 
@@ -175,8 +174,7 @@ async def test_one_member_after_the_other_each_keeps_its_road(autojump_clock: Mo
 async def test_member_that_leaves_later_takes_its_group_s_road(autojump_clock: MockClock) -> None:
     """Nothing is remembered of it."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await take_over(world, "a", only=("a",))
         world.send("a", leave_request("a"))
         await trio.sleep(0.01)
@@ -442,8 +440,7 @@ async def test_group_that_was_released_and_is_not_taken_over_is_told_to_be_on_it
     released = Itinerary(Road.EMBEDDED, Road.UPSTREAM, (Leg.TAKE_OVER,), is_on_its_way=True)
     monkeypatch.setattr(journey, "planned", lambda *_, **__: released)
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", refused(ErrorCode.GROUP_AUTHORIZATION_FAILED))
         told = world.progress()
@@ -465,8 +462,7 @@ async def test_way_back_of_who_is_at_rest_is_written_once(autojump_clock: MockCl
     """The order and those whom it asks for, in one turn of the journal."""
     facts = FakeFacts()
     async with moving_world(facts) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         await trio.sleep(1)
@@ -480,8 +476,7 @@ async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> N
     """The same JoinGroup tells what the broker made of the first."""
     facts, journal = FakeFacts(), MemoryJournal()
     async with moving_world(facts, journal) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await take_over(world, "a")
         world.beat("a")
         await world.order(Road.PASS)
@@ -489,11 +484,8 @@ async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> N
     async with moving_world(facts, journal) as world:
         assert (world.road(), world.candidates.around.upstream.members_of(GROUP)) == (Road.MOVING, {})
         beat = world.beat("a")
-        joined = JoinGroupReply(
-            error=ErrorCode.NONE, member_id=MemberId("a"), generation=GENERATION, protocol_name="range"
-        )
-        assert isinstance(world.answer("a", joined), JoinGroup)
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.accepts("a")
+        world.assigns("a", ZERO)
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(beat) is ErrorCode.NONE
         await trio.sleep(0.1)
@@ -509,8 +501,7 @@ async def test_give_back_that_outlived_its_machine_in_the_journal_goes_on(
     """The broker has a classic member by then: as a consumer member it would be none, and its client be told so."""
     facts, journal, before = FakeFacts(), MemoryJournal(), MemoryJournal()
     async with moving_world(facts, journal) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await take_over(world, "a")
         world.beat("a")
         before.append(tuple(journal.replay()))
@@ -520,11 +511,8 @@ async def test_give_back_that_outlived_its_machine_in_the_journal_goes_on(
         assert world.candidates.around.upstream.members_of(GROUP) == {}
         world.beat("a")
         await trio.sleep(30)
-        joined = JoinGroupReply(
-            error=ErrorCode.NONE, member_id=MemberId("a"), generation=GENERATION, protocol_name="range"
-        )
-        assert isinstance(world.answer("a", joined), JoinGroup)
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.accepts("a")
+        world.assigns("a", ZERO)
         await trio.sleep(0.1)
         assert (world.progress().stage, world.road("a")) == (MoveStage.DONE, Road.MAPPED)
 
@@ -533,8 +521,7 @@ async def test_give_back_that_is_refused_after_a_restart_keeps_the_epoch(autojum
     """Its client is not called: the life before was cut off before it asked, and nothing has changed."""
     facts, journal, before = FakeFacts(), MemoryJournal(), MemoryJournal()
     async with moving_world(facts, journal) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await take_over(world, "a")
         world.beat("a")
         before.append(tuple(journal.replay()))
@@ -552,8 +539,7 @@ async def test_move_that_was_all_but_over_is_over_after_a_restart(autojump_clock
     """Its end is written behind the machines that it made."""
     facts, journal = FakeFacts(), MemoryJournal()
     async with moving_world(facts, journal) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         begun = dict(facts.kept)
         world.answer("a", granted(GENERATION, 0))
@@ -564,14 +550,13 @@ async def test_move_that_was_all_but_over_is_over_after_a_restart(autojump_clock
 async def test_whole_group_that_was_refused_is_where_it_was(autojump_clock: MockClock) -> None:
     """Members that were mapped before are still."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await take_over(world, "a")
         world.beat("a")
         await world.order(Road.PASS)
         joined = JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("a"), generation=8, protocol_name="range")
         world.answer("a", joined)
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.assigns("a", ZERO)
         await trio.sleep(0.1)
         assert world.road("a") is Road.MAPPED
         await world.order(Road.UPSTREAM)

@@ -97,8 +97,7 @@ async def test_move_before_an_order_that_is_refused_is_over_in_the_journal(autoj
     """The order came before that end was written: a restart would go on with what is over."""
     facts = FakeFacts()
     async with moving_world(facts) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", granted(GENERATION, 0))
         world.live.start(MoveOrder(GROUP, Road.EMBEDDED, (MemberId("a"),)))
@@ -118,8 +117,7 @@ async def test_end_of_a_move_before_an_order_that_is_stopped_waits_for_its_membe
         return is_written
 
     async with moving_world(facts) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         monkeypatch.setattr(UpstreamGroups, "written", written)
         world.answer("a", granted(GENERATION, 0))

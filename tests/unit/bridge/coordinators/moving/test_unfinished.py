@@ -17,8 +17,7 @@ SEAT = MappedSeat(member_id=MemberId("a"), generation=GENERATION, seat_id=Member
 
 async def unfinished(world: MovingWorld, origin: Road, destination: Road) -> UnfinishedMove:
     """A move of a member that has both a machine and a seat, as the two journals have it."""
-    world.at_broker({"a": ZERO})
-    world.joined("a")
+    world.formed({"a": ZERO})
     await world.order(Road.UPSTREAM)
     world.answer("a", granted(GENERATION, 0))
     members = world.candidates.here(GROUP)

@@ -6,10 +6,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.support.embedded_world import FakeVia, join_request, leave_request
+from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia, join_request, leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import (
-    LOOK_PAUSE_S,
     TOPIC_ID,
     UpstreamWorld,
     granted,

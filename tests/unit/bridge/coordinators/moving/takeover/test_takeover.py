@@ -32,10 +32,9 @@ from translators.dialects.classic import (
     JoinGroupReply,
     LeaveGroupReply,
     SyncGroup,
-    SyncGroupReply,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, Topic, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
@@ -109,8 +108,7 @@ async def test_requests_of_a_member_wait_while_it_is_asked_for_and_go_on_in_orde
 async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_clock: MockClock) -> None:
     """At the broker they would move the group under everybody's feet."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         world.given_id("new")
         await world.order(Road.UPSTREAM)
         joining = world.send("new", classic_join("new"))
@@ -123,8 +121,7 @@ async def test_newcomers_wait_for_the_end_and_join_on_the_new_road(autojump_cloc
 async def test_native_newcomer_waits_for_the_end_too(autojump_clock: MockClock) -> None:
     """The broker would convert the group for it, and give it what the pilot is about to lose."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         joining = world.send("new", native_join("new"))
         assert (world.asked("new"), world.reply(joining)) == ([], None)
@@ -187,8 +184,7 @@ async def test_member_that_joined_beside_the_move_is_its_broker_s_behind_the_end
 ) -> None:
     """Nobody took it over: on the group's new road it would be told that it is no member (25)."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.send("late", classic_join("late"))
         world.answer("late", JoinGroupReply(error=ErrorCode.NONE, member_id=MemberId("late"), generation=9))
@@ -216,8 +212,7 @@ async def test_member_that_joined_since_it_was_described_stays(autojump_clock: M
 async def test_newcomer_that_nobody_can_translate_goes_to_the_broker_in_the_end(autojump_clock: MockClock) -> None:
     """As it would have on the group's new road, without the wait."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         world.given_id("new")
         await world.order(Road.UPSTREAM)
         world.send("new", classic_join("new", protocol="of-its-own"))
@@ -229,8 +224,7 @@ async def test_newcomer_that_nobody_can_translate_goes_to_the_broker_in_the_end(
 async def test_what_waits_too_long_is_answered_and_a_farewell_is_not(autojump_clock: MockClock) -> None:
     """A third of a session: heartbeats go on, everything else comes again; a farewell nobody says twice."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         sync = SyncGroup(group_id=GROUP, generation=GENERATION, member_id=MemberId("a"), instance_id=None)
         beat, commit = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
@@ -252,8 +246,7 @@ async def test_what_waits_too_long_is_answered_and_a_farewell_is_not(autojump_cl
 async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certain(autojump_clock: MockClock) -> None:
     """The broker says nothing and hangs up on nobody: behind a session it may have given the partitions to another."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         told = list[ErrorCode | None]()
         for _ in range(3):
@@ -269,8 +262,7 @@ async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certa
 async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one(autojump_clock: MockClock) -> None:
     """Whether the broker has switched it is not known: until it is, none of its requests reaches the broker."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         lost = world.beat("a")
         world.reconnect("a")
@@ -292,8 +284,7 @@ async def test_client_hears_that_its_coordinator_moved_and_is_taken_over_by_the_
     Nothing else of it is let through: the broker may have switched it before.
     """
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         beat, commit = world.beat("a"), world.send("a", commit_request(GENERATION, "a"))
         world.answer("a", refused(ErrorCode.NOT_COORDINATOR))
@@ -312,8 +303,7 @@ async def test_client_hears_that_its_coordinator_moved_and_is_taken_over_by_the_
 async def test_held_requests_of_a_lost_connection_are_forgotten_and_make_no_ghosts(autojump_clock: MockClock) -> None:
     """Nobody waits for their answers, and a JoinGroup would make a member that no client knows of."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.send("new", classic_join("new"))
         world.reconnect("new")
@@ -440,7 +430,7 @@ async def test_member_of_a_played_seat_is_taken_over_under_the_seat_s_id_and_giv
         (syncing,) = world.asked("a")
         assert isinstance(syncing, SyncGroup)
         assert syncing.member_id == "seat"
-        world.answer("a", SyncGroupReply(error=ErrorCode.NONE, assignment=encode_assignment(ZERO)))
+        world.assigns("a", ZERO)
         mapped = world.mapped.seat(GROUP, MemberId("a"))
         assert mapped is not None
         assert (mapped.seat_id, mapped.generation) == ("seat", GENERATION)
@@ -493,8 +483,7 @@ async def test_member_that_can_not_be_asked_for_yet_is_answered(autojump_clock: 
 async def test_member_whose_partitions_were_given_away_is_dropped_with_a_farewell(autojump_clock: MockClock) -> None:
     """Two would read them; what the broker holds for it would be nobody's for a session."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         world.answer("a", NOT_FOUND)
         world.answer("a", granted(GENERATION, 1))
@@ -529,8 +518,7 @@ async def test_mapping_of_a_member_that_is_dropped_ends_with_it(answer: Reply, a
 async def test_member_that_its_broker_has_no_more_is_told_so_also_behind_a_restart(autojump_clock: MockClock) -> None:
     """A client that was away for longer than its session would go on with what others were given."""
     async with moving_world(resume_ms=10**9) as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         waited = world.beat("a")
         world.answer("a", refused(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -543,8 +531,7 @@ async def test_coordinator_that_has_no_time_is_asked_again_when_the_member_is_he
 ) -> None:
     """And whoever waited is answered."""
     async with moving_world() as world:
-        world.at_broker({"a": ZERO})
-        world.joined("a")
+        world.formed({"a": ZERO})
         await world.order(Road.UPSTREAM)
         waited = world.beat("a")
         world.answer("a", refused(code))
