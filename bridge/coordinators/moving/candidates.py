@@ -10,7 +10,7 @@ from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.sight import Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
-from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, left_out, nobody, survey
+from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, already_there, left_out, nobody, survey
 from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
@@ -104,7 +104,7 @@ class Candidates:
     def _obstacles(self, order: MoveOrder, members: Members) -> tuple[Obstacle, ...]:
         """Why none of these can be moved."""
         if not members:
-            return (nobody(order.group_id),)
+            return (self._nobody(order),)
         immovable = staying(order, members)
         if len(immovable) == len(members):
             return tuple(immovable.values())
@@ -118,6 +118,12 @@ class Candidates:
                 ),
             )
         return ()
+
+    def _nobody(self, order: MoveOrder) -> Obstacle:
+        """Nobody is left to be moved: a group that is where it is ordered to is told so."""
+        here = self.around.upstream.members_of(order.group_id)
+        are_there = bool(here) and here.keys() >= set(order.members) and order.destination is Road.UPSTREAM
+        return already_there(order) if are_there else nobody(order.group_id)
 
     def _is_upstream(self, order: MoveOrder) -> bool:
         return not order.members and bool(self.around.upstream.members_of(order.group_id))

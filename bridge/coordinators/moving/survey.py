@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.orders import Obstacle
+from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster, Spoken
 from translators.dialects.admin import DescribedGroup, DescribedMember
 from translators.dialects.classic import JoinGroup, Protocol
@@ -219,10 +219,21 @@ def _shortest_session_ms(member: ClassicMember) -> int:
     return SHORTEST_SESSION_MS if is_assumed else member.session_timeout_ms
 
 
+def already_there(order: MoveOrder) -> Obstacle:
+    """Its members are where they are ordered to."""
+    whom = "the members that are named" if order.members else "all members that come by this bridge"
+    return Obstacle(
+        "EB-MOVE-103",
+        f"{whom} of {quote(order.group_id)} are on {order.destination} already",
+        "nothing is left to do: `epochbridge describe` shows them",
+    )
+
+
 def nobody(group_id: GroupId) -> Obstacle:
     """There is no member to be moved."""
     return Obstacle(
         "EB-MOVE-103",
         f"{quote(group_id)} has no members that could be moved",
-        "name the group in a rule, and it begins there with its next member",
+        "see with `epochbridge census` whether the name is right and who its members are; of one that is empty name it"
+        " in a rule, and it begins there with its next member",
     )

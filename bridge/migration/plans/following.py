@@ -18,6 +18,8 @@ from bridge.migration.plans.values import (
     Verdict,
 )
 
+REASON_CHARS_MAX = 1_000
+"""Of why a group was not moved: it is kept in the journal."""
 RETRY_MS = 10_000
 """How long a move that was refused, or whose order was lost, waits before it is ordered again."""
 
@@ -59,7 +61,8 @@ def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
         is_back = part.step is PartStep.RETURNING
         percent = 0 if is_back else part.percent_ordered
         return replace(part, step=PartStep.RETURNED if is_back else PartStep.MOVED, percent=percent, refusals=0)
-    return _failed(part, move.stage, move.verdict, now_ms)
+    why = "; ".join([move.verdict, *(f"{one.code}: {one.sentence}" for one in move.obstacles)])
+    return _failed(part, move.stage, why[:REASON_CHARS_MAX], now_ms)
 
 
 def _moved_by_others(part: Part, seen: Seen) -> Part:

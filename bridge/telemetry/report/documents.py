@@ -58,6 +58,7 @@ def as_json(evidence: Evidence) -> str:
             "stall_s": {name: stall_us / US_PER_S for name, stall_us in chapter.stall_us.items()},
             "partitions_moved": chapter.moved,
             "partitions_forced": chapter.forced,
+            "rebalances_uncounted": chapter.uncounted,
             "failed_commits": chapter.failed_commits,
             "members_lost": chapter.lost,
         }
@@ -74,7 +75,7 @@ def _rows(chapters: Sequence[Chapter]) -> Iterator[tuple[str, list[str]]]:
     yield "rebalances", [_told(chapter) for chapter in chapters]
     yield "members disturbed", [str(chapter.disturbed) for chapter in chapters]
     yield "seconds that members stood still", [f"{chapter.stall_s:.1f}" for chapter in chapters]
-    yield "partitions moved (had to)", [f"{chapter.moved} ({chapter.forced})" for chapter in chapters]
+    yield "partitions moved (had to)", [_moves(chapter) for chapter in chapters]
     yield "commits that failed", [str(chapter.failed_commits) for chapter in chapters]
     yield "members lost", [str(chapter.lost) for chapter in chapters]
 
@@ -82,6 +83,13 @@ def _rows(chapters: Sequence[Chapter]) -> Iterator[tuple[str, list[str]]]:
 def _told(chapter: Chapter) -> str:
     causes = ", ".join(f"{count} {cause}" for cause, count in chapter.rebalances.most_common())
     return f"{chapter.rebalances.total()} ({causes})" if causes else "0"
+
+
+def _moves(chapter: Chapter) -> str:
+    """A broker that coordinates a consumer group tells nobody what it wants each member to have."""
+    unknown = f"those of {chapter.uncounted} not known" if chapter.uncounted else ""
+    known = "" if chapter.uncounted == chapter.rebalances.total() > 0 else f"{chapter.moved} ({chapter.forced})"
+    return "; ".join(part for part in (known, unknown) if part)
 
 
 def _slowest(chapter: Chapter) -> list[str]:

@@ -29,7 +29,8 @@ class Chapter:
     """A time between two moves, in microseconds since 1970, and what happened to the group in it.
 
     `stall_us` is how long members stood still, by their names; `moved` are partitions that changed hands, `forced` the
-    fewest that had to. `road` is the last that the log names.
+    fewest that had to; `uncounted` are rebalances of which only the broker knows them. `road` is the last that the log
+    names.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Chapter:
     stall_us: Counter[str] = field(default_factory=Counter)
     moved: int = 0
     forced: int = 0
+    uncounted: int = 0
     failed_commits: int = 0
     lost: int = 0
 
@@ -58,6 +60,7 @@ class Chapter:
         """A rebalance began in it."""
         self.rebalances[rebalance.explained.cause.value] += 1
         self.disturbed += rebalance.disturbed_count
+        self.uncounted += rebalance.moved < 0
         self.moved += max(0, rebalance.moved)
         self.forced += max(0, rebalance.forced_minimum)
         for member in rebalance.touched:

@@ -129,3 +129,18 @@ async def test_end_of_a_move_before_an_order_that_is_stopped_waits_for_its_membe
         is_written = True
         await trio.sleep(0.5)
         assert "move" not in json.loads(facts.kept[FACTS + GROUP])
+
+
+async def test_group_that_is_where_it_is_ordered_to_is_told_so(autojump_clock: MockClock) -> None:
+    """It was said to have no members, and a rule was advised for it."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", granted(GENERATION, 0))
+        await trio.sleep(1)
+        assert world.progress().stage is MoveStage.DONE
+        world.at_broker({})
+        for members in ((), ("a",), ("nobody",)):
+            (obstacle,) = (await world.order(Road.UPSTREAM, *members)).obstacles
+            assert (obstacle.code, "already" in obstacle.sentence) == ("EB-MOVE-103", members != ("nobody",))

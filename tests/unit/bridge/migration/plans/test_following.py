@@ -1,13 +1,15 @@
 """What becomes of a plan's groups, one look at a time."""
 
+from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.patterns import Pattern
 from bridge.migration.plans.conditions import Figures
-from bridge.migration.plans.following import note, with_controls
+from bridge.migration.plans.following import REASON_CHARS_MAX, follow, note, with_controls
 from bridge.migration.plans.values import (
     CONTROLS_MAX,
     VERDICTS_MAX,
     Looked,
     Part,
+    PartStep,
     Plan,
     Progress,
     Ruling,
@@ -35,3 +37,14 @@ def test_stage_is_compared_with_groups_that_are_not_moved() -> None:
     progress = with_controls(Progress(PLAN, (waiting, gone)), looked)
     assert [control.group_id for control in progress.controls] == ["waits", *list(others)[:-1]]
     assert with_controls(progress, Looked({}, {}, room=1)) == progress
+
+
+def test_group_that_could_not_be_moved_says_why() -> None:
+    """That nothing was changed told nobody what to do; a reason has an end, for it is kept in the journal."""
+    order = MoveOrder(GroupId("g"), Road.EMBEDDED)
+    obstacles = (Obstacle("EB-MOVE-132", "one member is elsewhere", "lead it here"), Obstacle("EB-X", "x" * 9_999, ""))
+    move = MoveProgress(order, Road.PASS, MoveStage.REFUSED, 5, verdict="not begun", obstacles=obstacles)
+    part = Part(group_id=GroupId("g"), step=PartStep.MOVING, order=order, ordered_ms=4)
+    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    assert found.reason.startswith("not begun; EB-MOVE-132: one member is elsewhere; EB-X: xxx")
+    assert len(found.reason) == REASON_CHARS_MAX

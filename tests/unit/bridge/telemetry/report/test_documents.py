@@ -3,8 +3,10 @@
 import json
 from dataclasses import replace
 
+from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.report.documents import as_html, as_json, as_markdown
-from bridge.telemetry.report.evidence import Evidence, find_evidence
+from bridge.telemetry.report.evidence import Chapter, Evidence, find_evidence
+from tests.support.event_stories import cooperative_handover
 from tests.support.moved_log import moved_log
 
 
@@ -24,6 +26,23 @@ def test_markdown_has_a_column_for_each_chapter() -> None:
     assert "| commits that failed | 0 | 1 |" in lines
     assert "- after move 1: nobody" in lines
     assert any(line.startswith("Lag and records") for line in lines)
+
+
+def test_partitions_that_nobody_counted_are_no_zero() -> None:
+    """Of a consumer group only its broker knows the target."""
+    known, unknown, mixed = (
+        Chapter(title="a", began_us=0),
+        Chapter(title="b", began_us=0),
+        Chapter(title="c", began_us=0),
+    )
+    (rebalance,) = assemble(iter(cooperative_handover().events))
+    untold = replace(rebalance, moved=-1, forced_minimum=-1)
+    known.add(rebalance)
+    unknown.add(untold)
+    mixed.add(rebalance)
+    mixed.add(untold)
+    page = as_markdown(Evidence("g", (known, unknown, mixed), {}))
+    assert "| partitions moved (had to) | 1 (1) | those of 1 not known | 1 (1); those of 1 not known |" in page
 
 
 def test_page_needs_nothing_else_and_obeys_nobody() -> None:
