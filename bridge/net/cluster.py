@@ -355,8 +355,7 @@ class UpstreamCluster:
 
     async def refresh(self) -> bool:
         """Ask the cluster once for its brokers; False when no broker of the bootstrap list says anything to that."""
-        finding, why = await self._look()
-        self._note(finding)
+        finding, why = await self._look_around()
         is_heard, is_there = finding in _SIGNS_OF_LIFE, finding is Finding.HAD_NO_LOGIN
         if not is_heard and not is_there:
             self._unreachable(why + (HEADERS_ARE_SENT if self._settings.announces_clients else ""))
@@ -381,9 +380,25 @@ class UpstreamCluster:
         if self.entrance is not before:
             LOG.info("the cluster %s: it %s", "is open" if self.is_open else "wants a login", finding.value)
 
-    async def _look(self) -> tuple[Finding, str]:
+    async def _look_around(self) -> tuple[Finding, str]:
+        """Ask brokers of the bootstrap list until one is there, and what is to be said where none is.
+
+        A broker that is being restarted says nothing of its cluster: with it alone asked, the bridge was not ready, and
+        the cluster called away, each time that its turn came.
+        """
+        finding, faults = Finding.UNREACHABLE, dict[Address, str]()
+        for _ in self._settings.bootstrap:
+            address = self._address(None)
+            finding, why = await self._look(address)
+            self._note(finding)
+            if finding in _SIGNS_OF_LIFE or finding is Finding.HAD_NO_LOGIN:
+                return finding, why
+            faults[address] = why
+        # All have been asked; whose turn it was is chance, and a fault that is told anew each second is a line each.
+        return finding, faults.get(self._settings.bootstrap[0], "") or next(iter(faults.values()), "")
+
+    async def _look(self, address: Address) -> tuple[Finding, str]:
         """Ask one broker of the bootstrap list, and what is to be said where that came to nothing."""
-        address = self._address(None)
         try:
             transport = await self._dial(address)
         except BrokerUnreachable as error:

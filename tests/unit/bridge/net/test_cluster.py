@@ -104,6 +104,35 @@ async def test_bootstrap_list_is_tried_in_turn() -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_cluster_is_there_while_one_broker_of_the_list_is(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever's turn it is: a broker that was restarted made the bridge not ready at each of its turns."""
+    broker, dead = ScriptedBroker(), [Address(LOOPBACK, free_port()) for _ in range(2)]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        settings = replace(settings_for(broker), bootstrap=(dead[0], Address(LOOPBACK, broker.port), dead[1]))
+        cluster = cluster_for(settings)
+        for _ in range(4):
+            assert await cluster.refresh()
+            assert (cluster.is_reachable, cluster.fault) == (True, "")
+        nursery.cancel_scope.cancel()
+    assert "can't be asked" not in caplog.text
+
+
+async def test_cluster_that_is_away_is_told_once_however_many_brokers_are_listed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is asked again every second, and whose turn is first differs."""
+    away = tuple(Address(LOOPBACK, free_port()) for _ in range(2))
+    cluster = cluster_for(replace(settings_for(ScriptedBroker()), bootstrap=away))
+    for number in range(4):
+        assert not await cluster.refresh()
+        assert str(away[0]) in cluster.fault
+        if number == 1:
+            # A client's own try takes a turn in between.
+            cluster._address(None)
+    assert caplog.text.count("can't be asked for its brokers") == 1
+
+
 async def test_patience_with_a_dead_broker_ends(autojump_clock: trio.testing.MockClock) -> None:
     """None after upstream_wait_max_ms, and not reachable."""
     settings = replace(settings_for(ScriptedBroker(port=free_port())), limits=Limits(upstream_wait_max_ms=3_000))
