@@ -113,6 +113,7 @@ class UpstreamCluster:
         self.has_looked = False
         """Whether it was asked for its brokers, whatever came of it."""
         self._next_look = trio.Event()
+        self._doubt = trio.Event()
         self.keep: Callable[[str], None] = lambda _: None
         self.coordinates: Callable[[], bool] = lambda: any(rule.road is Road.EMBEDDED for rule in settings.rules)
         """Whether any group is coordinated here, so that clients are offered what that takes."""
@@ -204,6 +205,7 @@ class UpstreamCluster:
                 try:
                     return await self._connect_once(broker_id, announcement)
                 except BrokerUnreachable as error:
+                    self._doubt.set()
                     told = "EB-NET-012: %s; tried again in %.2f s"
                     self._log.write(now_ms(), (12, broker_id), Line(logging.INFO, told, (error, backoff_s)))
                 await trio.sleep(backoff_s)
@@ -355,6 +357,8 @@ class UpstreamCluster:
 
     async def refresh(self) -> bool:
         """Ask the cluster once for its brokers; False when no broker of the bootstrap list says anything to that."""
+        if self._doubt.is_set():
+            self._doubt = trio.Event()
         finding, why = await self._look_around()
         is_heard, is_there = finding in _SIGNS_OF_LIFE, finding is Finding.HAD_NO_LOGIN
         if not is_heard and not is_there:
@@ -370,6 +374,11 @@ class UpstreamCluster:
         self._next_look.set()
         self._next_look = trio.Event()
         return self.is_reachable
+
+    async def wait_for_doubt(self, most_s: float) -> None:
+        """Wait until a broker could not be reached since the cluster was asked last, so long at most."""
+        with trio.move_on_after(most_s):
+            await self._doubt.wait()
 
     async def next_look(self) -> None:
         """Wait until the cluster has been asked for its brokers once more."""

@@ -117,6 +117,8 @@ SWEEPS_PER_LIMIT = 4
 SWEEP_MAX_S = 5.0
 RETRY_MS = 1_000
 """How soon a cluster that says nothing is asked again."""
+DOUBTED_RETRY_MS = 5_000
+"""How soon the cluster is asked again where a broker could not be reached: else it is there for a minute more."""
 REFUSED_RETRY_MS = 10_000
 """How soon one that refuses the bridge's login is, or that there is nothing to log in at with."""
 FIRST_REFRESH_S = 0.4
@@ -498,8 +500,10 @@ class Proxy:
             pause_ms = self._settings.refresh_interval_ms
             if not answered or self.cluster.fault:
                 # Brokers that refuse a login count how often it is tried.
-                pause_ms = min(pause_ms, REFUSED_RETRY_MS if answered else RETRY_MS)
-            await trio.sleep(pause_ms / 1000)
+                await trio.sleep(min(pause_ms, REFUSED_RETRY_MS if answered else RETRY_MS) / 1000)
+            else:
+                await trio.sleep(min(pause_ms, DOUBTED_RETRY_MS) / 1000)
+                await self.cluster.wait_for_doubt(max(0, pause_ms - DOUBTED_RETRY_MS) / 1000)
             answered = await self.cluster.refresh()
 
     async def drain(self, deadline_s: float) -> None:

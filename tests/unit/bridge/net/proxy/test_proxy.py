@@ -8,6 +8,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.net.proxy import DOUBTED_RETRY_MS
 from bridge.session.broker_addresses import NO_PORT
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
@@ -321,3 +322,24 @@ async def test_client_that_went_behind_a_hung_broker_is_not_kept() -> None:
             while front.proxy.statistics().connections_open:  # noqa: ASYNC110 - it tells nobody
                 await trio.sleep(0.05)
         assert front.closed(CloseReason.CLIENT_GONE) == 1
+
+
+async def test_cluster_whose_broker_a_client_could_not_reach_is_asked_again_soon(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It was called there until its brokers were asked for the next time, a minute later as a rule."""
+    broker, life = ScriptedBroker(), trio.CancelScope()
+
+    async def live(task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        with life:
+            await broker.serve(task_status=task_status)
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(live)
+        async with running(settings_for(broker, Limits(upstream_wait_max_ms=2_000))) as front:
+            await trio.sleep(2 * DOUBTED_RETRY_MS / 1_000)
+            life.cancel()
+            await trio.sleep(2 * DOUBTED_RETRY_MS / 1_000)
+            assert not front.proxy.why_not_ready, "nobody came, and it is not its time"
+            assert await front.proxy.cluster.connect(None) is None
+            assert "nobody listens there" in front.proxy.why_not_ready
