@@ -369,7 +369,7 @@ def _watched_upstream(
     """The groups that brokers coordinate, overheard."""
     clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), watch.over_access(reply_routes.access))
     upstream = make_upstream(config, broker, TrioClock(), clients, failures)
-    watch.name_clients(upstream.client_of)
+    watch.name_clients(upstream.client_of_seat)
     return upstream
 
 

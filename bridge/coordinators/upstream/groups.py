@@ -200,6 +200,10 @@ class UpstreamGroups:
         """Who speaks for a member."""
         return self._machines.client_of(member)
 
+    def client_of_seat(self, seat: MemberRef) -> ClientIdentity:
+        """Who speaks for a member, by the id by which its broker knows it."""
+        return self.client_of(self.names.member_of(seat))
+
     def translates(self, group_id: GroupId, member_id: MemberId) -> bool:
         """Whether a member has a machine here."""
         return self._machines.get(MemberRef(group_id, member_id)) is not None

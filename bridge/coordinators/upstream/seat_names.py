@@ -18,19 +18,30 @@ class SeatNames:
     def __init__(self, access: Access) -> None:
         self._access = access
         self._names: dict[MemberRef, MemberId] = {}
+        self._members: dict[MemberRef, MemberId] = {}
 
     def put(self, member: MemberRef, seat_id: MemberId) -> None:
         """From now on the broker hears of this member by the id of its seat."""
         if seat_id != member.member_id:
+            self.take_out(member)
             self._names[member] = seat_id
+            self._members[MemberRef(member.group_id, seat_id)] = member.member_id
 
     def take_out(self, member: MemberRef) -> bool:
         """The member is gone, or no consumer member any more; whether it had a name of its own."""
-        return self._names.pop(member, None) is not None
+        seat_id = self._names.pop(member, None)
+        if seat_id is not None:
+            self._members.pop(MemberRef(member.group_id, seat_id), None)
+        return seat_id is not None
 
     def seat_id(self, member: MemberRef) -> MemberId:
         """As whom the broker knows a member."""
         return self._names.get(member, member.member_id)
+
+    def member_of(self, seat: MemberRef) -> MemberRef:
+        """Whom the broker knows by this id."""
+        member_id = self._members.get(seat)
+        return seat if member_id is None else MemberRef(seat.group_id, member_id)
 
     def all(self) -> Mapping[MemberRef, MemberId]:
         """The seats' ids of all members that have one of their own."""

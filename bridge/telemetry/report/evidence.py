@@ -17,6 +17,8 @@ from bridge.telemetry.schema.facts import (
     MemberFact,
     MemberLeft,
     OperatorActed,
+    PartitionsReleased,
+    PhaseEnded,
 )
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
 from translators.dialects.counts import counted
@@ -135,7 +137,8 @@ def _follow(event: Event, protocols: dict[str, Protocol]) -> None:
         protocols.clear()
     elif isinstance(fact, MemberLeft):
         protocols.pop(fact.member_id, None)
-    elif isinstance(fact, MemberFact):
+    elif isinstance(fact, MemberFact) and not isinstance(fact, PartitionsReleased | PhaseEnded):
+        # What a member gives up is told after it has left, too.
         protocols[fact.member_id] = fact.protocol
 
 

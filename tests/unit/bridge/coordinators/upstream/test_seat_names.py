@@ -50,3 +50,15 @@ def test_seat_speaks_for_its_member() -> None:
     assert names.of(GroupId("other")) == {}
     assert names.take_out(A)
     assert names.in_its_words(BEAT) is BEAT
+
+
+def test_member_is_found_by_the_id_of_its_seat() -> None:
+    """What goes to the broker is overheard under that, and whose Fetches belong to it is known of its client."""
+    names, seat = SeatNames(lambda _: FakeVia(connection=1)), MemberRef(GROUP, SEAT)
+    assert names.member_of(seat) == seat
+    names.put(A, SEAT)
+    assert (names.member_of(seat), names.all()) == (A, {A: SEAT})
+    names.put(A, MemberId("another"))
+    assert names.member_of(seat) == seat
+    assert names.take_out(A)
+    assert names.member_of(MemberRef(GROUP, MemberId("another"))).member_id == "another"

@@ -5,8 +5,16 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.telemetry.report.evidence import Chapter, Evidence, find_evidence
-from bridge.telemetry.schema.facts import BridgeStarted, CommitPassed, Event, GroupDeleted, MemberLeft, Stamp
-from bridge.telemetry.schema.terms import Road
+from bridge.telemetry.schema.facts import (
+    BridgeStarted,
+    CommitPassed,
+    Event,
+    GroupDeleted,
+    MemberLeft,
+    PartitionsReleased,
+    Stamp,
+)
+from bridge.telemetry.schema.terms import Protocol, Road
 from tests.support.event_stories import cooperative_handover
 from tests.support.moved_log import moved_log
 
@@ -45,6 +53,18 @@ def test_who_was_a_member_before_a_restart_is_one_no_more_unless_heard_again() -
     started = Event(Stamp("next", 1, last.wall_us, last.mono_us), BridgeStarted(bridge_version="1", is_revived=False))
     assert found(events).protocols
     assert not found([*events, started]).protocols
+
+
+def test_member_that_left_is_none_although_what_it_gives_up_is_told_later() -> None:
+    """A group all of whose members had left was said to need the bridge."""
+    events = moved_log()
+    last = events[-1].stamp
+    assert isinstance(events[-1].fact, MemberLeft)
+    released = PartitionsReleased(
+        group_id="orders", road=Road.EMBEDDED, member_id="c1", protocol=Protocol.CONSUMER, partitions=("orders-1",)
+    )
+    later = Event(Stamp(last.boot, last.number + 1, last.wall_us, last.mono_us), released)
+    assert found([*events, later]).protocols == found(events).protocols
 
 
 def test_group_that_the_bridge_no_longer_has_is_not_said_to_be_on_its_road() -> None:
