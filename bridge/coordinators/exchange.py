@@ -46,6 +46,8 @@ FORGETTING_MAX_MS = 10_000
 """How soon a client that forgets its id joins again: it tries at once, and at most after a few backoffs."""
 REMEMBERED_MAX = 10_000
 """How many suspects are remembered; the oldest are dropped, and then live until their session ends."""
+NAMES_CHARS_MAX = 1_000
+"""The names of a group, a member and a client together: Kafka lets each have 32 kB."""
 FORGETTING_CODES = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
 
 
@@ -64,8 +66,10 @@ class ForgottenIds:
         self._remembered_max = remembered_max
 
     def note(self, key: MemberRef, connection: int, client: ClientIdentity, now_ms: int) -> None:
-        """A member was just told that its generation or its id is gone."""
+        """A member was just told that its generation or its id is gone; one with a name as nobody gives is let be."""
         self._suspects.pop(key, None)
+        if len(key.group_id) + len(key.member_id) + len(client.client_id) > NAMES_CHARS_MAX:
+            return
         self._suspects[key] = _Suspect(connection, (client.client_id, client.client_host), now_ms)
         if len(self._suspects) > self._remembered_max:
             self._suspects.popitem(last=False)

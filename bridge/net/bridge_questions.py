@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import trio
 
+from bridge.kept_names import KeptNames
 from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import BrokerClosed, exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
@@ -80,6 +81,8 @@ OFFSET_COMMIT_VERSION_MAX = 9
 FIRST_LIST_GROUPS_BY_TYPE = 5
 OFFSET_FETCH_VERSION_MAX = 9
 """Version 10 names topics by id alone; what is fetched here is shown and committed by name."""
+COORDINATORS_MAX = 100_000
+"""Of so many groups it is known which broker stood for them: a client may have any name looked up."""
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
@@ -98,7 +101,7 @@ class BridgeQuestions:
 
     def __init__(self) -> None:
         self._attached: UpstreamCluster | None = None
-        self._coordinators: dict[GroupId, int] = {}
+        self._coordinators: KeptNames[int] = KeptNames(COORDINATORS_MAX)
         self._kept: tuple[GroupId, OwnConnection] | None = None
         """The group whose coordinator was asked last, and how."""
 
@@ -236,7 +239,7 @@ class BridgeQuestions:
             if code is ErrorCode.NONE:
                 node_id = answer.number("node_id")
                 await self._learn(node_id)
-                self._coordinators[group_id] = node_id
+                self._coordinators.put(group_id, node_id)
                 return node_id
             if code is ErrorCode.GROUP_AUTHORIZATION_FAILED:
                 right = Right("Describe", Resource.GROUP, group_id)

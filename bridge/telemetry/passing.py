@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from bridge.kept_names import NAME_CHARS_MAX, kept_name
 from bridge.log_lines import PASSING, LogFields
 from bridge.session.contracts import Hear, PassingRequest
 from bridge.session.limits import LARGE_BODY_BYTES
@@ -27,8 +28,7 @@ from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""
-NAME_MAX = 255
-"""Those of groups with longer names, too: a stranger could have 10,000 of 32 KB kept, 320 MB."""
+"""Those of groups with names longer than `NAME_CHARS_MAX`, too: a stranger could have 10,000 of 32 KB kept, 320 MB."""
 OTHERS = GroupId("")
 LOG = logging.getLogger("epochbridge.telemetry")
 
@@ -40,22 +40,23 @@ class PassingLog:
         self.requests: dict[GroupId, Counter[int]] = {}
         self.untranslated_joins: Counter[GroupId] = Counter()
         """Joins of members that nobody can translate, by group."""
-        self._told: set[tuple[GroupId, str]] = set()
+        self._told: set[tuple[str, str]] = set()
         self._unread_told: set[tuple[str, str]] = set()
 
     def passed(self, header: RequestHeader, group_id: GroupId, client: ClientIdentity) -> None:
         """A request of a `pass` group is on its way to the broker."""
         counted = self.requests.get(group_id)
         if counted is None:
-            known = group_id if len(self.requests) < GROUPS_MAX and len(group_id) <= NAME_MAX else OTHERS
+            known = group_id if len(self.requests) < GROUPS_MAX and len(group_id) <= NAME_CHARS_MAX else OTHERS
             counted = self.requests.setdefault(known, Counter())
         counted[header.api_key] += 1
 
     def untranslated(self, group_id: GroupId, client: ClientIdentity, reason: str) -> None:
         """A classic client joins at the broker as nobody can translate it: said once for each group and reason."""
-        known = group_id if group_id in self.untranslated_joins or len(self.untranslated_joins) < GROUPS_MAX else OTHERS
+        has_room = len(self.untranslated_joins) < GROUPS_MAX and len(group_id) <= NAME_CHARS_MAX
+        known = group_id if group_id in self.untranslated_joins or has_room else OTHERS
         self.untranslated_joins[known] += 1
-        told = (group_id, reason)
+        told = (kept_name(group_id), reason)
         if told not in self._told and len(self._told) < GROUPS_MAX:
             self._told.add(told)
             LOG.warning(
@@ -67,7 +68,7 @@ class PassingLog:
 
     def passed_unread(self, header: RequestHeader, client: ClientIdentity) -> None:
         """A request about settings passes that may name groups of the bridge's: said once for each client and api."""
-        told = (client.client_id, api_name(header.api_key))
+        told = (kept_name(client.client_id), api_name(header.api_key))
         if told not in self._unread_told and len(self._unread_told) < GROUPS_MAX:
             self._unread_told.add(told)
             LOG.warning(

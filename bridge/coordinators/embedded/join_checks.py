@@ -9,6 +9,7 @@ import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
 from bridge.coordinators.embedded.regular_expressions import Patterns
+from bridge.kept_names import KeptNames
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -26,6 +27,10 @@ DESCRIBE_TRIES = 12
 DESCRIBE_PAUSE_MS = 250
 """A coordinator that is not there yet is asked again at once: on a new cluster the offsets topic is made for the first
 client of all, and its join has to wait for that anyway.
+"""
+CLEARED_MAX, BYPASSED_MAX = 100_000, 10_000
+"""So many groups are remembered that the broker has no members of, and that it has some of, which is shown; of the
+oldest it is asked again with the next join.
 """
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
@@ -90,7 +95,10 @@ class JoinChecks:
         self._catalog = catalog
         self._topics = topics
         self._patterns = patterns
-        self._cleared: set[GroupId] = set()
+        self._cleared: KeptNames[None] = KeptNames(CLEARED_MAX)
+        """Groups of which the broker has no members, the last that were asked about: a group that its first member is
+        refused in is never empty again, which would have it forgotten.
+        """
         self._looks: dict[GroupId, _Look] = {}
         self.bypassed: dict[GroupId, str] = {}
 
@@ -129,12 +137,12 @@ class JoinChecks:
 
     def forget(self, group_id: GroupId) -> None:
         """The group is empty: ask again before its next first member."""
-        self._cleared.discard(group_id)
+        self._cleared.drop(group_id)
 
     def report_foreign(self, group_id: GroupId, reason: str) -> None:
         """The broker turned out to have members of the group."""
-        self._cleared.discard(group_id)
-        self.bypassed[group_id] = reason
+        self.forget(group_id)
+        self._bypass(group_id, reason)
 
     async def ask(self, questions: Questions) -> Refusal | None:
         """Ask what has to be asked; the refusal if the join can't be served now.
@@ -201,7 +209,7 @@ class JoinChecks:
                 f"the broker has a {quote(described.protocol_type)} group of that name ({quote(described.group_state)})"
             )
             reason = f"{whose}, and one name is one group; take another name, or delete that group"
-            self.bypassed[group_id] = reason
+            self._bypass(group_id, reason)
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         if described.members:
             names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
@@ -209,15 +217,21 @@ class JoinChecks:
                 f"{counted(len(described.members), 'member talks', 'members talk')} to the broker directly"
                 f" (client ids {names})"
             )
-            self.bypassed[group_id] = reason
+            self._bypass(group_id, reason)
             return Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)
         refusal = await self.claim(group_id)
         if refusal is not None:
-            self.bypassed[group_id] = refusal.reason
+            self._bypass(group_id, refusal.reason)
             return refusal
         self.bypassed.pop(group_id, None)
-        self._cleared.add(group_id)
+        self._cleared.put(group_id, None)
         return None
+
+    def _bypass(self, group_id: GroupId, reason: str) -> None:
+        self.bypassed.pop(group_id, None)
+        self.bypassed[group_id] = reason
+        if len(self.bypassed) > BYPASSED_MAX:
+            del self.bypassed[next(iter(self.bypassed))]
 
     async def _describe(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
         described = await self._broker.describe_group(group_id)

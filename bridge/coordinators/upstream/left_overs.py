@@ -15,16 +15,17 @@ class LeftOvers:
 
     def __init__(self, until_ms: int) -> None:
         self._until_ms = until_ms
-        self._called: OrderedDict[MemberRef, None] = OrderedDict()
-        self._gone: OrderedDict[MemberRef, None] = OrderedDict()
+        # By what their names come to, which takes as much for a name of 32 kB as for any other.
+        self._called: OrderedDict[int, None] = OrderedDict()
+        self._gone: OrderedDict[int, None] = OrderedDict()
 
     def may_have(self, member: MemberRef, now_ms: int) -> bool:
         """Whether a member without a machine may still have its seat."""
-        return now_ms < self._until_ms and member not in self._gone
+        return now_ms < self._until_ms and _mark(member) not in self._gone
 
     def call(self, member: MemberRef, now_ms: int) -> bool:
         """Whether to tell it to join again, which is done once: its JoinGroup says what it has, no heartbeat does."""
-        if member in self._called or not self.may_have(member, now_ms):
+        if _mark(member) in self._called or not self.may_have(member, now_ms):
             return False
         _remember(self._called, member)
         return True
@@ -34,7 +35,11 @@ class LeftOvers:
         _remember(self._gone, member)
 
 
-def _remember(where: "OrderedDict[MemberRef, None]", member: MemberRef) -> None:
-    where[member] = None
+def _mark(member: MemberRef) -> int:
+    return hash((member.group_id, member.member_id))
+
+
+def _remember(where: "OrderedDict[int, None]", member: MemberRef) -> None:
+    where[_mark(member)] = None
     if len(where) > REMEMBERED_MAX:
         where.popitem(last=False)
