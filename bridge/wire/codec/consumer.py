@@ -19,7 +19,7 @@ from translators.dialects.consumer import (
     DescribedTopicPartitions,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicId, TopicIdPartition, TopicName
+from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId, TopicId, TopicIdPartition, TopicName
 
 _FIRST_WITH_CLIENT_ID = 1
 
@@ -45,9 +45,7 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
             else tuple(TopicName(each) for each in names),
             subscribed_topic_regex=record.nullable_text("subscribed_topic_regex"),
             server_assignor=record.nullable_text("server_assignor"),
-            owned=None
-            if record.is_null("topic_partitions")
-            else topic_id_partitions(record.records("topic_partitions")),
+            owned=_owned(record),
             has_client_id=version >= _FIRST_WITH_CLIENT_ID,
         )
 
@@ -97,6 +95,17 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
     def groups(self, request: ConsumerGroupHeartbeat) -> tuple[GroupId, ...]:
         """The groups that a request names."""
         return (request.group_id,)
+
+
+def _owned(record: Record) -> frozenset[TopicIdPartition] | None:
+    """What a member says that it has. Who joins has to say so of nothing, by an empty list: topics without partitions
+    are none, and refused as an absent list is (4.3.1, K2.6).
+    """
+    if record.is_null("topic_partitions"):
+        return None
+    topics = record.records("topic_partitions")
+    owned = topic_id_partitions(topics)
+    return None if topics and not owned and record.number("member_epoch") == JOIN_EPOCH else owned
 
 
 def _assignment(record: Record | None) -> frozenset[TopicIdPartition] | None:

@@ -3,7 +3,8 @@
 import pytest
 
 from bridge.telemetry import passing
-from bridge.telemetry.passing import NAME_MAX, OTHERS, PassingLog
+from bridge.kept_names import NAME_CHARS_MAX
+from bridge.telemetry.passing import OTHERS, PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
 from translators.dialects.ids import ClientIdentity, GroupId
@@ -36,9 +37,9 @@ def test_groups_beyond_the_limit_are_counted_together(monkeypatch: pytest.Monkey
 def test_long_names_are_counted_together() -> None:
     """No library makes them; whoever has not logged in yet may."""
     log = PassingLog()
-    for length in (NAME_MAX, NAME_MAX + 1):
+    for length in (NAME_CHARS_MAX, NAME_CHARS_MAX + 1):
         log.passed(header(ApiKey.HEARTBEAT), GroupId("x" * length), CLIENT)
-    assert log.requests == {GroupId("x" * NAME_MAX): {ApiKey.HEARTBEAT: 1}, OTHERS: {ApiKey.HEARTBEAT: 1}}
+    assert log.requests == {GroupId("x" * NAME_CHARS_MAX): {ApiKey.HEARTBEAT: 1}, OTHERS: {ApiKey.HEARTBEAT: 1}}
 
 
 def test_settings_that_are_not_looked_at_are_told_once_for_each_client(caplog: pytest.LogCaptureFixture) -> None:
