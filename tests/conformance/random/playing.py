@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from tests.conformance.random.sequences import Answered, Course, Drawn, Grow, Move, Restart, Seen
 from tests.conformance.random.topics import Topics
 from tests.support.conformance.connection import Connection, NoAnswer
-from tests.support.conformance.normal import SHORT, UUID, Names, comparable
+from tests.support.conformance.normal import SHORT, UUID, Names, comparable, groupless
 from tests.support.conformance.playing import EPOCH, Answer, Ground, Play
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Close, Part, Pause, Subscription
@@ -145,10 +145,7 @@ class RandomPlay(Play):
         )
 
     def _groupless(self, answer: Answer) -> Answer:
-        """Without the group's name in topics of its own, which blobs have too."""
-        plain = _replaced(answer, self.group)
-        assert isinstance(plain, Mapping)
-        return plain
+        return groupless(answer, self.group)
 
     def _placeless(self, one: Raw, names: Names) -> Answer:
         """An answer without this side's own port."""
@@ -349,14 +346,6 @@ class RandomPlay(Play):
         if text.startswith("!"):
             return self.told.producers.get(text[1:], 0)
         return text.replace("$g", self.group)
-
-
-def _replaced(value: Value, group: str) -> Value:
-    if isinstance(value, str):
-        return value.replace(group, "$g")
-    if isinstance(value, Mapping):
-        return {name: _replaced(inner, group) for name, inner in value.items()}
-    return [_replaced(inner, group) for inner in value] if isinstance(value, list) else value
 
 
 MADE_ID = re.compile(rf"(.+?)-(?:{UUID}|{SHORT})")

@@ -24,7 +24,7 @@ from tests.support.conformance.calls import (
     sync,
     topic_of,
 )
-from tests.support.conformance.normal import Names, Told, comparable
+from tests.support.conformance.normal import Names, Told, comparable, groupless
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import TOPICS, Call, Part
 
@@ -69,7 +69,7 @@ class Probing:
 
     def _ask(self, call: Call) -> Shown:
         answer = self._play.ask_aside(call.api, call.version, call.fields)
-        return comparable(call.api, answer, self._names, self._told)
+        return groupless(comparable(call.api, answer, self._names, self._told), self._play.group)
 
     def _owners(self) -> dict[str, list[str]]:
         """The partitions of each member by its name, of the topics that all sequences share, and those of nobody."""

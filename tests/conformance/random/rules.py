@@ -246,12 +246,25 @@ def told_to_join_again(scene: Scene, one: Found) -> bool:
         return False
     epoch = call.fields.get("member_epoch", call.fields.get("generation_id"))
     is_in_an_epoch = not isinstance(epoch, int) or epoch > 0
-    unknown = all(
-        scene.group(course, view).get("error") == "GROUP_ID_NOT_FOUND"
-        for course in (scene.kafka, scene.ours)
-        for view in ("classic", "consumer")
-    )
+    if call.fields.get("group_id", "$g") == "$g":
+        unknown = all(
+            scene.group(course, view).get("error") == "GROUP_ID_NOT_FOUND"
+            for course in (scene.kafka, scene.ours)
+            for view in ("classic", "consumer")
+        )
+    else:
+        unknown = not is_made(scene, call.fields.get("group_id"))
     return is_in_an_epoch and unknown and (one.kafka, one.ours) == ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID")
+
+
+def is_made(scene: Scene, group_id: Part) -> bool:
+    """Whether anybody got anywhere with a group that is not described, on either side."""
+    return any(
+        scene.answer(course, step).get("error") == "NONE"
+        for step, other in scene.calls("ConsumerGroupHeartbeat", "JoinGroup", "OffsetCommit")
+        for course in (scene.kafka, scene.ours)
+        if other.fields.get("group_id") == group_id
+    )
 
 
 STEP_RULES: tuple[Rule, ...] = (

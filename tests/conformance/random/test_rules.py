@@ -339,6 +339,15 @@ def test_told_to_join_again(call: Call, groups: tuple[Row, Row], codes: tuple[st
     assert rules.told_to_join_again(scene([call], kafka, ours), found("answer.error", *codes)) is forgiven
 
 
+@pytest.mark.parametrize(("earlier", "forgiven"), [("GROUP_ID_NOT_FOUND", True), ("NONE", False)])
+def test_told_to_join_again_in_a_group_that_is_not_described(earlier: str, forgiven: bool) -> None:
+    """The one that is described is another; nobody may have got anywhere with this one."""
+    calls = [chb("a", 0, group_id="$g-x"), chb("a", "#a", group_id="$g-x")]
+    courses = [[seen(answered(1, earlier), consumer=SEATED), seen(consumer=SEATED)] for _ in range(2)]
+    one = found("answer.error", "GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID", asked=2, step=2)
+    assert rules.told_to_join_again(scene(calls, *courses), one) is forgiven
+
+
 def test_nothing_is_forgiven_of_a_sync_that_differs() -> None:
     """No rule is about every call."""
     its = scene([sync("a")], [seen(answered(1))], [seen(answered(1, "UNKNOWN_MEMBER_ID"))])

@@ -91,6 +91,19 @@ def comparable(api: str, answer: Mapping[str, Value], names: Names, told: Told) 
     return {**plain, **form}
 
 
+def groupless(answer: Mapping[str, Value], group: str) -> dict[str, Value]:
+    """Without the group's name in topics of its own, which blobs have too."""
+    return {name: _replaced(inner, group) for name, inner in answer.items()}
+
+
+def _replaced(value: Value, group: str) -> Value:
+    if isinstance(value, str):
+        return value.replace(group, "$g")
+    if isinstance(value, Mapping):
+        return groupless(value, group)
+    return [_replaced(inner, group) for inner in value] if isinstance(value, list) else value
+
+
 def _id_form(answer: Mapping[str, Value], told: Told) -> dict[str, Value]:
     """What the coordinator named the member after: its client, its instance, or nothing."""
     member = str(answer["member_id"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bridge.telemetry import passing
 from bridge.kept_names import NAME_CHARS_MAX
+from bridge.telemetry import passing
 from bridge.telemetry.passing import OTHERS, PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
