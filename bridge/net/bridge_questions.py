@@ -12,6 +12,7 @@ from typing import TypeVar
 import trio
 
 from bridge.kept_names import KeptNames
+from bridge.log_lines import LogFields
 from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import BrokerClosed, exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
@@ -152,7 +153,8 @@ class BridgeQuestions:
             try:
                 return await self._ask_and_keep(group_id, kept[1], request)
             except BrokerClosed:
-                LOG.debug("the connection to the coordinator of %r was closed meanwhile; opening another", group_id)
+                told = "the connection to the coordinator of %r was closed meanwhile; opening another"
+                LOG.debug(told, group_id, extra=LogFields(group_id=group_id))
         elif kept is not None:
             kept[1].close()
         connection = await self.connect_coordinator(await self.find_coordinator(group_id))
