@@ -198,7 +198,9 @@ def _describe_member(state: Shard, group: Group, member: Member) -> DescribedCon
 
 def _view_member(state: Shard, member: Member, encoder: ClassicEncoder) -> DescribedMember:
     subscription = member.subscription
-    partitions = _by_name(state, member.current.assigned)
+    current = member.current
+    # What it has yet to let go of is nobody else's, and Kafka shows it as the member's, too (4.3.1).
+    partitions = _by_name(state, (*current.assigned, *current.pending_revocation))
     return DescribedMember(
         member_id=subscription.member_id,
         instance_id=subscription.instance_id,

@@ -74,6 +74,9 @@ def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
     assert seen is not None
     assert len(seen.members[0].pending_revocation) == 3
     assert describe_consumer_group(bench.state, GROUP).members[0].assignment == foo(*range(6))
+    assert sorted(describe_classic_view(bench.state, GROUP, PlainEncoder()).members[0].assignment) == sorted(
+        b"0,1,2,3,4,5"
+    )
 
 
 def test_unknown_or_nameless_group_is_refused() -> None:
