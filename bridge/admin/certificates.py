@@ -1,6 +1,6 @@
 """Who asks the admin API by a certificate: what a subject may do, as a file says it, and where a request tells it.
 
-It must not know TLS: whoever shakes hands tells the subject of a certificate that is valid.
+Whoever shakes hands tells the subject of a certificate that is valid.
 """
 
 import shlex

@@ -1,7 +1,4 @@
-"""How clients come in, in the words of the net room: hosts that tell brokers apart, load balancers that are believed.
-
-It must not know sockets nor certificates.
-"""
+"""How clients come in, in the words of the net room: hosts that tell brokers apart, load balancers believed."""
 
 import ipaddress
 from collections.abc import Iterator

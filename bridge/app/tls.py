@@ -1,4 +1,4 @@
-"""The keys of TLS in the words of the net room. It must not know sockets: it has files opened, no more."""
+"""The keys of TLS in the words of the net room. It has files opened, no more."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

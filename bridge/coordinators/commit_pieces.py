@@ -1,7 +1,4 @@
-"""Large commits are carried out in pieces, one after the other: between two of them everybody else has a turn.
-
-It must not know what a commit means, nor where it goes.
-"""
+"""Large commits are carried out in pieces, one after the other: between two of them everybody else has a turn."""
 
 import logging
 from collections import deque

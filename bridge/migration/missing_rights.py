@@ -1,7 +1,4 @@
-"""Which right the bridge's own user lacks where a broker refuses it, and the command that gives it.
-
-It must not know connections, nor why something was asked.
-"""
+"""Which right the bridge's own user lacks where a broker refuses it, and the command that gives it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,4 @@
-"""What an operator orders of a group, and what becomes of it: the order, what stands in its way, each member's part.
-
-It must not know how a move is made, nor who asks for it.
-"""
+"""What an operator orders of a group, and what becomes of it: the order, what stands in its way, each member's part."""
 
 from dataclasses import dataclass
 from enum import StrEnum, auto

@@ -1,7 +1,5 @@
 """Where a group goes that the bridge hears of for the first time: by its rule, unless its broker has something else of
 that name, or members of it.
-
-It must not know how brokers are asked.
 """
 
 from dataclasses import dataclass

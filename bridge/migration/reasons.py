@@ -1,6 +1,6 @@
 """Why a group can't move to another road, or what to know before it does, as values with stable codes.
 
-They hold what was seen, and must not know who looked or when.
+They hold what was seen, whoever looked.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which road a member of a group takes: the place that its group was moved to, else rules by glob pattern, of which the
 first match wins; `pass` where none matches.
-
-It must not know connections, brokers or what a coordinator does on a road.
 """
 
 from collections import OrderedDict

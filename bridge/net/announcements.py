@@ -1,6 +1,6 @@
 """What load balancers say in front of a connection (PROXY protocol), heard without taking a byte behind it.
 
-It must not know requests or TLS: what follows is for whoever serves the connection.
+What follows is for whoever serves the connection.
 """
 
 import socket

@@ -1,7 +1,4 @@
-"""What the bridge asks the cluster for itself, as the Broker port: topics, foreign members and committed offsets.
-
-It must not know why it is asked, nor clients' connections.
-"""
+"""What the bridge asks the cluster for itself, as the Broker port: topics, foreign members and committed offsets."""
 
 import logging
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""A port for each broker: opened where it belongs or not at all, and tried again where it could not be had.
-
-It must not know what is accepted there.
-"""
+"""A port for each broker: opened where it belongs or not at all, and tried again where it could not be had."""
 
 import logging
 import socket

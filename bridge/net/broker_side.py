@@ -1,7 +1,4 @@
-"""The broker's half of one client connection: opened when first needed, written in order, its answers read in order.
-
-It must not know what a group is, nor decide anything about a request.
-"""
+"""The broker's half of one client connection: opened when first needed, written in order, its answers read in order."""
 
 from collections.abc import Awaitable, Callable
 from math import inf

@@ -1,7 +1,4 @@
-"""One connection of the bridge's own to one broker, for many questions one after the other.
-
-It must not know why anything is asked.
-"""
+"""One connection of the bridge's own to one broker, for many questions one after the other."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,4 @@
-"""TLS with clients as they come: bounded in time and number, in turns with everybody else, each failure with a reason.
-
-It must not know requests, nor where certificates come from.
-"""
+"""TLS with clients as they come: bounded in time and number, in turns with everybody else, failures with a reason."""
 
 import socket
 import ssl

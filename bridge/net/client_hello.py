@@ -1,7 +1,7 @@
 """Which host a client asks for, read from its hello by OpenSSL before the handshake itself.
 
 In TLS 1.2 a session that is taken up again has the host of its first handshake for OpenSSL, whatever is asked for now:
-who came to another broker with it would be served by the first. It must not know which hosts there are.
+who came to another broker with it would be served by the first.
 """
 
 import socket

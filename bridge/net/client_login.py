@@ -1,6 +1,6 @@
 """What a client may do before it has logged in: little is held for it, and it may not try for ever.
 
-It must not know mechanisms; what an answer means is told by `bridge.session.login`.
+What an answer means is told by `bridge.session.login`.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The only place that asks for the time. It must not know what anybody does with it."""
+"""The only place that asks for the time."""
 
 import time
 

@@ -1,7 +1,4 @@
-"""The cluster behind the bridge: where its brokers are, what they speak, and connections to them with patience.
-
-It must not know clients or groups.
-"""
+"""The cluster behind the bridge: where its brokers are, what they speak, and connections to them with patience."""
 
 import logging
 from collections.abc import Callable, Iterable

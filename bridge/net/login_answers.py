@@ -1,6 +1,6 @@
 """Logins that the bridge itself answers, on one connection: each in its turn, refusals late, as brokers say them.
 
-It must not know mechanisms: what is said is decided in `bridge.session.bridge_login`.
+What is said is decided in `bridge.session.bridge_login`.
 """
 
 from collections.abc import Callable

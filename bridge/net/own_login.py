@@ -1,6 +1,6 @@
 """Who the bridge is to the cluster, asked for at every login: what a file holds by then, or what an endpoint gives.
 
-So what is rotated counts without a restart. It must not know connections; what it reads is never shown.
+So what is rotated counts without a restart. What it reads is never shown.
 """
 
 import logging

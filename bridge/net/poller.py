@@ -1,6 +1,6 @@
 """Waits for many sockets in one task and has each served on the spot, so that small requests cost no task switch.
 
-It must not know what is served; whoever can't be served without a wait is woken and goes on by itself.
+Whoever can't be served without a wait is woken and goes on by itself.
 """
 
 import select

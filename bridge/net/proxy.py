@@ -1,6 +1,6 @@
 """One proxy in front of one cluster: its listeners, its connections, its statistics and its end.
 
-It must not know what a group is; whoever answers for groups is given to it.
+Whoever answers for groups is given to it.
 """
 
 import logging

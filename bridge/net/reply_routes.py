@@ -1,7 +1,4 @@
-"""Finds the connection of a reply, or of a `Via`; made before the proxy, so that those who answer can be, too.
-
-It must not know sockets or groups.
-"""
+"""Finds the connection of a reply, or of a `Via`; made before the proxy, so that those who answer can be, too."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What one proxy must be told to run. It must not know where the values come from."""
+"""What one proxy must be told to run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -163,7 +163,7 @@ class Shared:
     codec_limiter: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(CODEC_THREADS))
 
     async def beside(self, work: Callable[[], ResultT]) -> ResultT:
-        """What `work` gives, made in another thread while everybody else is served; it must not know connections."""
+        """What `work` gives, made in another thread while everybody else is served; it may touch no connection."""
         return await trio.to_thread.run_sync(work, limiter=self.codec_limiter)
 
 

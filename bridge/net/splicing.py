@@ -1,6 +1,6 @@
 """Moves a known number of bytes from one socket to another inside the kernel, through a borrowed pipe.
 
-It must not know frames; it is used only where both ends have a file descriptor.
+It is used only where both ends have a file descriptor.
 """
 
 import fcntl

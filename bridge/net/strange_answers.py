@@ -1,6 +1,6 @@
 """What answers, or does not, where a broker was looked for: in a sentence with the likely cause and the next step.
 
-It must not know connections: it is given what was raised or what came.
+It is given what was raised or what came.
 """
 
 import errno

@@ -16,7 +16,7 @@ from bridge.config.named_files import FileUnreadable, read_bytes
 from bridge.net.shared import LOG
 
 # ---------------------------------------------------------------------------------------------- tls
-# TLS contexts made of files: who we are, whom we trust. It must not know connections, nor who names the files.
+# TLS contexts made of files: who we are, whom we trust.
 
 PKCS12_ENDINGS = frozenset({".p12", ".pfx", ".pkcs12"})
 PEM_BEGIN = b"-----BEGIN "
@@ -324,7 +324,7 @@ def _in_memory(data: bytes) -> Iterator[Path]:
 # -------------------------------------------------------------------------------------- tls renewal
 # Certificates that are read again where their files have changed, for connections that come from then on.
 #
-# It must not know connections: whoever makes them is given a new context. What can't be used changes nothing.
+# Whoever makes connections is given a new context. What can't be used changes nothing.
 
 Stamp = tuple[int, int, int, int]
 """When a file and its rights were changed, its size and which one it is; zeros where there is none."""

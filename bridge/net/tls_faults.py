@@ -1,6 +1,6 @@
 """What went wrong in TLS, in one sentence with the likely cause and the next step, instead of OpenSSL's words.
 
-It must not know connections: it is given what was raised.
+It is given what was raised.
 """
 
 import ssl

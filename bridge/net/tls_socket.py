@@ -1,7 +1,7 @@
 """OpenSSL beside a socket instead of on it: what it reads at once is bounded, whatever the other end sends.
 
 On a socket of its own OpenSSL reads on for as long as records come that hold nothing, new keys (KeyUpdate) above all:
-8 MB of them, prepared before, held up the whole bridge for 17 s, and needed no login. It must not know waits.
+8 MB of them, prepared before, held up the whole bridge for 17 s, and needed no login.
 """
 
 import socket

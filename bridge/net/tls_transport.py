@@ -13,7 +13,7 @@ from bridge.net.transport import PeerGone, SocketTransport, send_all
 # ------------------------------------------------------------------------------------ tls transport
 # A connection inside TLS, as the same protocol as a plain one: tried now, or waited for.
 #
-# It must not know certificates: contexts come from `bridge.net.tls`.
+# Contexts come from `bridge.net.tls`.
 
 
 class TlsTransport(SocketTransport):

@@ -1,4 +1,4 @@
-"""Whose word on where a client comes from is taken. It must not know sockets or headers."""
+"""Whose word on where a client comes from is taken."""
 
 import ipaddress
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """A login at the bridge itself, decided as Kafka's SaslServerAuthenticator does: who is let in, and what is said to it.
 
-It must not know sockets, clocks or chance: a nonce is given to it, and what takes long may be run in any thread.
+A nonce is given to it, and what takes long may be run in any thread.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from bridge.wire.endpoints import Endpoint
 # --------------------------------------------------------------------------------------- host names
 # Brokers told apart by the host that a client asks for in TLS (SNI), so that one port serves all of them.
 #
-# It must not know TLS: whoever does the handshake hands in the name.
+# Whoever does the handshake hands in the name.
 
 NODE_ID_MAX = 2**31 - 1
 NODE_ID_DIGITS_MAX = 10
@@ -72,7 +72,7 @@ class HostNames:
 
 
 # --------------------------------------------------------------------------------- broker addresses
-# It must not know sockets: whether a port is free is for the caller to find out.
+# Whether a port is free is for the caller to find out.
 
 
 class Address(NamedTuple):

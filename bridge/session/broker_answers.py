@@ -1,7 +1,4 @@
-"""Cuts what a broker answers into answers, in the order in which they were asked for.
-
-It must not know clients, slots or what an answer is needed for.
-"""
+"""Cuts what a broker answers into answers, in the order in which they were asked for."""
 
 from collections.abc import Callable
 from struct import Struct

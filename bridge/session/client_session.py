@@ -1,7 +1,4 @@
-"""One client connection as a plain object: what it sent is cut and decided on, and every answer finds its place.
-
-It must not know sockets, tasks or the other connections.
-"""
+"""One client connection as a plain object: what it sent is cut and decided on, and every answer finds its place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Why a connection is closed by the bridge: a stable code, what happened, the likely cause and the next step.
-
-It must not know sockets or counters.
-"""
+"""Why a connection is closed by the bridge: a stable code, what happened, the likely cause and the next step."""
 
 from enum import Enum
 

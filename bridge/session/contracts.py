@@ -1,7 +1,4 @@
-"""What a session asks of those behind it: who answers group requests, and who hears of those that pass.
-
-It must not know an implementation of either.
-"""
+"""What a session asks of those behind it: who answers group requests, and who hears of those that pass."""
 
 from collections.abc import Callable
 from typing import Protocol

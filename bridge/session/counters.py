@@ -1,7 +1,4 @@
-"""What connections count, as plain integers, and a frozen picture of it.
-
-It must not know who asks or how it is shown.
-"""
+"""What connections count, as plain integers, and a frozen picture of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""What was found out of clients' rights, kept for a while: who may READ which group, and which topics it may see.
-
-It must not know the time but as it is told, nor who asks brokers.
-"""
+"""What was found out of clients' rights, kept for a while: who may READ which group, and which topics it may see."""
 
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""Reads group requests as far as their road asks for: not at all, the group's name, or the whole message.
-
-It must not know slots, brokers or who answers.
-"""
+"""Reads group requests as far as their road asks for: not at all, the group's name, or the whole message."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet

@@ -1,6 +1,4 @@
-"""Every bound of a client connection, by its name, and which messages count as large. It must not know where a value
-was configured or who enforces it.
-"""
+"""Every bound of a client connection, by its name, and which messages count as large."""
 
 from dataclasses import dataclass
 

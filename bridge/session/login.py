@@ -1,7 +1,5 @@
 """When the broker of one connection takes questions of the bridge's own: not while its client logs in, nor after that
 login has run out (KIP-368).
-
-It must not know sockets, nor what is asked.
 """
 
 from math import inf

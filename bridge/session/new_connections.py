@@ -1,4 +1,4 @@
-"""How many connections one address opens in a second. It must not know sockets or the clock."""
+"""How many connections one address opens in a second."""
 
 SECOND_MS = 1_000
 

@@ -1,7 +1,4 @@
-"""The answers of one connection in the order of its requests: some made here, some to come from the broker.
-
-It must not know what an answer says or how it is sent.
-"""
+"""The answers of one connection in the order of its requests: some made here, some to come from the broker."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """As whom the broker took one connection's client, told by what that said in its login: connections of the same one may
 share what brokers say of its rights.
 
-It must not know sockets or chance: the key that hides secrets is given to it. What a login says is never kept.
+The key that hides secrets is given to it. What a login says is never kept.
 """
 
 import re

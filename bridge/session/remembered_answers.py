@@ -1,7 +1,7 @@
 """Answers to FindCoordinator and Metadata from what an earlier life knew, until a broker is heard in this one.
 
 A client that connects again asks both before its next heartbeat, mostly on one connection, so that one unanswered
-request would keep its members from going on. It must not know where the memory is kept.
+request would keep its members from going on.
 """
 
 from collections.abc import Callable, Iterable, Mapping

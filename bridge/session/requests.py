@@ -1,7 +1,4 @@
-"""Cuts what a client sends into requests: the head of each, held as far as a decision needs it, and the rest unread.
-
-It must not know roads, brokers or answers.
-"""
+"""Cuts what a client sends into requests: the head of each, held as far as a decision needs it, and the rest unread."""
 
 from collections.abc import Callable
 from struct import Struct

@@ -1,6 +1,6 @@
 """What a client needs a right for, which question its broker is asked about it, and what the broker's answers tell.
 
-The broker decides: it knows who the client is and what that one was granted. It must not know connections or time.
+The broker decides: it knows who the client is and what that one was granted.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -69,6 +69,14 @@ def test_room_says_what_it_knows_and_must_not_know() -> None:
     assert [path for path, text in words.items() if "must not" not in text] == []
 
 
+def test_no_module_says_what_it_must_not_know() -> None:
+    """What is forbidden is said once, by the room, where the imports that hold it to that are listed, too."""
+    says_so = re.compile(r"\bit must not know\b", re.IGNORECASE)
+    modules = (file for file in source_files(SOURCE_FOLDERS) if file.path.name != "__init__.py")
+    inside = (file for file in modules if len(file.path.parts) > ROOM_DEPTH - 1)
+    assert [str(file.path) for file in inside if says_so.search(file.text)] == []
+
+
 def test_module_with_functions_has_mirrored_tests() -> None:
     """House rule 8: bridge/wire/frames.py is tested in tests/unit/bridge/wire/test_frames.py, or a folder frames."""
     with_functions = (

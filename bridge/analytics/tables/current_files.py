@@ -1,7 +1,4 @@
-"""Which Parquet files make up a table now, for who reads them without Spark.
-
-It must not know who reads, nor open one of the files.
-"""
+"""Which Parquet files make up a table now, for who reads them without Spark."""
 
 from collections.abc import Mapping
 from pathlib import Path

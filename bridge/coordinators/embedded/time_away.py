@@ -1,7 +1,4 @@
-"""Between two lives of a bridge: when it last served is kept in the journal, and sessions of the time away have ended.
-
-It must not know the time of day but as it is given.
-"""
+"""Between two lives of a bridge: the journal keeps when it last served, and sessions of the time away have ended."""
 
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whether a broker would deal a group's partitions anew at its next epoch: by the rules of its assignors, for the seats
 as they are now.
-
-It must not know why the epoch moves, nor what follows from it.
 """
 
 from collections.abc import Callable, Collection

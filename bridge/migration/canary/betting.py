@@ -1,7 +1,4 @@
-"""Bets against a hypothesis that run along with values: a fortune of 1/alpha is as rare as alpha where it holds.
-
-It must not know what the values are.
-"""
+"""Bets against a hypothesis that run along with values: a fortune of 1/alpha is as rare as alpha where it holds."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,4 @@
-"""What each pair of rebalances says: who waits longer, and who is among the slowest of the pairs before.
-
-It must not know what is concluded.
-"""
+"""What each pair of rebalances says: who waits longer, and who is among the slowest of the pairs before."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""What a plan moved against what it did not, at the same time: their rebalances in pairs, and what the judge says.
-
-It must not know who measures how long members wait, nor what is done about a verdict.
-"""
+"""What a plan moved against what it did not, at the same time: their rebalances in pairs, and what the judge says."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

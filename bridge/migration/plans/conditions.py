@@ -1,7 +1,4 @@
-"""When a move has done harm: what a group's figures may come to, against its own past and against groups not moved.
-
-It must not know who counts, nor what is done about a condition that is broken.
-"""
+"""When a move has done harm: what a group's figures may come to, against its own past and against groups not moved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A plan as an operator writes it, read with every mistake named; it must not know files or YAML."""
+"""A plan as an operator writes it, read with every mistake named."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

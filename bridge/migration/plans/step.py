@@ -1,6 +1,6 @@
 """Drives a plan: observe, move a stage, watch it, move the next; hold or return when a condition is broken.
 
-It must not know how figures are counted or how a move is made: it is told what is seen, and says what is to be ordered.
+It is told what is seen, and says what is to be ordered.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

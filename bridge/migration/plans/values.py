@@ -1,7 +1,4 @@
-"""A plan of moves as values: what is to be moved in which stages, how far it is, what it asks for; and its table.
-
-It must not know files, clocks or how a move is made.
-"""
+"""A plan of moves as values: what is to be moved in which stages, how far it is, what it asks for; and its table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
