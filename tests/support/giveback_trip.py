@@ -28,6 +28,8 @@ from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
 
+EPOCH = 5
+"""At which the move knows everybody; what others want moves on from it."""
 STOP = Refused(ErrorCode.REBALANCE_IN_PROGRESS, "the operator stopped it")
 
 
@@ -36,7 +38,7 @@ class Seat:
     """A member at the broker; what is `wanted` of it by others is not assigned to it any more once it joins."""
 
     assigned: frozenset[TopicPartition]
-    epoch: int = 5
+    epoch: int = EPOCH
     is_classic: bool = False
     wanted: frozenset[TopicPartition] = frozenset()
 
@@ -61,7 +63,7 @@ class GiveBackTrip:
     def rest(self, member_id: MemberId) -> None:
         """Its client is heard while it is at rest."""
         if member_id not in self.away:
-            self.happen(CameToRest(member_id, self.uses[member_id]))
+            self.happen(CameToRest(member_id, self.uses[member_id], EPOCH))
 
     def want(self, member_id: MemberId) -> None:
         """A newcomer is to have what the member has; the member hears of it when it asks next."""
@@ -90,8 +92,16 @@ class GiveBackTrip:
         self.happen(self._arrive(flight))
 
     def refuse(self, index: int, code: ErrorCode, has_acted: bool) -> None:
-        """The coordinator moves, or is early: it says so, whether or not it has written down what was asked."""
+        """The coordinator moves, or is early: it says so, whether or not it has written down what was asked.
+
+        Of a rebalance it tells nobody who is no classic member.
+        """
         flight = self.flights.pop(index)
+        seat = self.seats.get(flight.member_id)
+        is_told = seat is not None and seat.is_classic
+        if isinstance(flight, Sync) and not is_told and code is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.happen(_said(flight, ErrorCode.UNKNOWN_MEMBER_ID))
+            return
         if has_acted:
             self._arrive(flight)
         self.happen(_said(flight, code))
@@ -111,7 +121,7 @@ class GiveBackTrip:
             self._drain()
 
     def _drain(self) -> None:
-        for _ in range(2 * len(self.state.members) + 2):
+        for _ in range(3 * len(self.state.members) + 2):
             if not self.flights:
                 return
             self.answer(0)
@@ -124,6 +134,8 @@ class GiveBackTrip:
         if seat is None:
             return _said(flight, ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(flight, Sync):
+            if not seat.is_classic:
+                return _said(flight, ErrorCode.UNKNOWN_MEMBER_ID)
             if flight.generation != seat.epoch:
                 return _said(flight, ErrorCode.ILLEGAL_GENERATION)
             given = encode_assignment(seat.assigned - seat.wanted)
@@ -152,7 +164,7 @@ class GiveBackTrip:
         match effect:
             case Join(member_id) | Sync(member_id):
                 # In the rebalance of a classic group a second one would say that its client has let everything go.
-                assert isinstance(effect, Sync) or self.state.members[member_id].generation < 0
+                assert isinstance(effect, Sync) or seat is None or not seat.is_classic
                 assert member_id not in {one.member_id for one in self.flights}
                 self.flights.append(effect)
             case Map(member_id, generation, is_called):

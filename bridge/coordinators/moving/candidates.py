@@ -233,6 +233,7 @@ class Candidates:
                     rebalance_timeout_ms=seat.rebalance_timeout_ms,
                     generation=seat.generation,
                     using=seat.using,
+                    epoch=upstream.epoch_of(key),
                 )
         return members
 

@@ -15,6 +15,7 @@ from bridge.coordinators.moving.sessions import CONSUMER_SESSION_MS, Sessions
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
 from bridge.log_lines import UPSTREAM, LogFields
 from bridge.migration.moves.giveback import (
+    ENDED,
     CameToRest,
     Drop,
     Effect,
@@ -47,6 +48,7 @@ LOG = logging.getLogger("epochbridge.moves")
 _STAGES = {
     Stage.WAITING: MemberStage.WAITING,
     Stage.JOINING: MemberStage.MOVING,
+    Stage.ASKING: MemberStage.MOVING,
     Stage.SYNCING: MemberStage.MOVING,
     Stage.BACK: MemberStage.MOVED,
     Stage.CALLED: MemberStage.MOVED,
@@ -94,13 +96,13 @@ class GiveBackMove:
         self._end_machines(returning)
         self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
 
-    def _end_machines(self, returning: Iterable[MemberId]) -> None:
+    def _end_machines(self, returning: Mapping[MemberId, ClassicMember]) -> None:
         """An earlier life that had asked for them may not have lived to write that their machines were let go: what
         they would ask their broker as consumer members it would answer by 25, if it has them as classic ones.
         """
-        for member_id in returning:
+        for member_id, member in returning.items():
             key = MemberRef(self._group_id, member_id)
-            epoch = self._upstream.epoch_of(key)
+            epoch = max(self._upstream.epoch_of(key), member.epoch)
             if epoch > JOIN_EPOCH:
                 self._epochs[member_id] = epoch
             if self._upstream.translates(self._group_id, member_id):
@@ -209,9 +211,7 @@ class GiveBackMove:
 
     def _is_held(self, member_id: MemberId) -> bool:
         """Whether it is not known by which protocol the broker has it: then its client's words are for neither."""
-        return self.state.members[member_id].stage in (Stage.WAITING, Stage.JOINING, Stage.SYNCING) and (
-            not self._is_untouched(member_id)
-        )
+        return self.state.members[member_id].stage not in ENDED and not self._is_untouched(member_id)
 
     def _pass_on(self, member_id: MemberId, held: Held) -> None:
         if self._is_held(member_id):
@@ -252,12 +252,14 @@ class GiveBackMove:
             rebalance_timeout_ms=seat.rebalance_timeout_ms,
             generation=seat.generation,
             using=seat.using,
+            epoch=self._upstream.epoch_of(key),
         )
 
     def _ask_again(self, member_id: MemberId) -> None:
-        """Its machine is gone, and what the broker made of it is not known: the same JoinGroup by this way tells."""
+        """Its machine is gone, and what the broker made of it is not known: a SyncGroup by this way tells."""
         if self.state.members[member_id].stage is Stage.WAITING:
-            self._happen(CameToRest(member_id, self._members[member_id].using))
+            epoch = self._epochs.get(member_id, NO_GENERATION)
+            self._happen(CameToRest(member_id, self._members[member_id].using, epoch))
 
     def _happen(self, event: Event) -> None:
         """Take a step; what happens meanwhile waits for its end."""
@@ -343,7 +345,7 @@ class GiveBackMove:
             member_id=self._seat_id(member_id),
             instance_id=member.instance_id,
             protocol_type=CONSUMER,
-            protocol_name=self._protocol_names[member_id],
+            protocol_name=self._protocol_names.get(member_id, member.protocol_name),
             names_protocol=True,
         )
 

@@ -22,6 +22,8 @@ class Stage(StrEnum):
     WAITING = auto()
     """It is the broker's consumer member, perhaps with something to let go; nothing was asked for it yet."""
     JOINING = auto()
+    ASKING = auto()
+    """The answer to its JoinGroup was lost: a SyncGroup tells whether the broker has it as a classic member."""
     SYNCING = auto()
     BACK = auto()
     """It is a classic member at the broker, with just what its client has."""
@@ -37,10 +39,14 @@ ENDED = frozenset({Stage.BACK, Stage.CALLED, Stage.STAYS, Stage.GONE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A member and what its client may be using, None while it is not at rest; `generation` is the broker's."""
+    """A member and what its client may be using, None while it is not at rest.
+
+    `generation` is the one that its JoinGroup was answered with, `asked_generation` that of a SyncGroup on its way.
+    """
 
     using: frozenset[TopicPartition] | None = None
     generation: int = -1
+    asked_generation: int = -1
     stage: Stage = Stage.WAITING
     was_asked: bool = False
     """Whether the broker may have it as a classic member already."""
@@ -66,6 +72,8 @@ class CameToRest:
 
     member_id: MemberId
     using: frozenset[TopicPartition]
+    epoch: int = -1
+    """The last at which the broker is known to have had it as a consumer member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +168,16 @@ _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 """The broker has it no more, or another in its static seat."""
 
 TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
-    (Stage.WAITING, CameToRest): frozenset({Stage.JOINING, Stage.SYNCING}),
+    (Stage.WAITING, CameToRest): frozenset({Stage.JOINING, Stage.ASKING, Stage.SYNCING}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
     (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
     (Stage.JOINING, Joined): frozenset({Stage.WAITING, Stage.SYNCING, Stage.STAYS, Stage.GONE}),
     (Stage.JOINING, Stopped): frozenset({Stage.JOINING}),
     (Stage.JOINING, GaveUp): frozenset({Stage.GONE}),
+    (Stage.ASKING, Synced): frozenset({Stage.WAITING, Stage.JOINING, Stage.BACK, Stage.CALLED, Stage.GONE}),
+    (Stage.ASKING, Stopped): frozenset({Stage.ASKING}),
+    (Stage.ASKING, GaveUp): frozenset({Stage.GONE}),
     (Stage.SYNCING, Synced): frozenset({Stage.WAITING, Stage.BACK, Stage.CALLED, Stage.GONE}),
     (Stage.SYNCING, Stopped): frozenset({Stage.SYNCING}),
     (Stage.SYNCING, GaveUp): frozenset({Stage.GONE}),
@@ -183,8 +194,8 @@ def begin(members: Mapping[MemberId, frozenset[TopicPartition] | None]) -> GiveB
 def step(state: GiveBack, event: Event) -> Taken:
     """What a move is after something happened, and what is to be done for it now."""
     match event:
-        case CameToRest(member_id, using):
-            return _came_to_rest(state, member_id, using)
+        case CameToRest(member_id, using, epoch):
+            return _came_to_rest(state, member_id, using, epoch)
         case Joined(member_id, reply):
             return _joined(state, member_id, reply)
         case Synced(member_id, reply):
@@ -216,7 +227,7 @@ def _put(state: GiveBack, member_id: MemberId, stage: Stage, reason: Refused | N
     return replace(state, members={**state.members, member_id: member})
 
 
-def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPartition]) -> Taken:
+def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPartition], epoch: int) -> Taken:
     member = state.members.get(member_id)
     if member is None or member.stage is not Stage.WAITING:
         return state, ()
@@ -225,7 +236,15 @@ def _came_to_rest(state: GiveBack, member_id: MemberId, using: frozenset[TopicPa
         # its client has let everything go: the others were dealt what it still had in use.
         asked = replace(member, using=using, stage=Stage.SYNCING)
         return replace(state, members={**state.members, member_id: asked}), (Sync(member_id, member.generation),)
-    joining = replace(member, using=using, stage=Stage.JOINING, was_asked=True)
+    if member.was_asked:
+        # It may have been taken, and the same holds: JoinGroup hands out the epoch as its generation.
+        unsure = replace(member, using=using, stage=Stage.ASKING, asked_generation=epoch)
+        return replace(state, members={**state.members, member_id: unsure}), (Sync(member_id, epoch),)
+    return _join(state, member_id, using)
+
+
+def _join(state: GiveBack, member_id: MemberId, using: frozenset[TopicPartition]) -> Taken:
+    joining = replace(state.members[member_id], using=using, stage=Stage.JOINING, was_asked=True)
     return replace(state, members={**state.members, member_id: joining}), (Join(member_id),)
 
 
@@ -247,15 +266,21 @@ def _joined(state: GiveBack, member_id: MemberId, reply: JoinGroupReply | None) 
 
 def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) -> Taken:
     member = state.members.get(member_id)
-    if member is None or member.stage is not Stage.SYNCING:
+    if member is None or member.stage not in (Stage.ASKING, Stage.SYNCING):
         return state, ()
     if reply is None or reply.error in _LATER:
         return _try_again(state, member_id)
+    if member.stage is Stage.ASKING and reply.error is ErrorCode.UNKNOWN_MEMBER_ID:
+        # It is no classic member there: in a classic group its JoinGroup is refused, so that it promises nothing.
+        return _join(state, member_id, member.using or frozenset())
     if reply.error in _NO_MORE:
         return _put(state, member_id, Stage.GONE, _refused(reply.error, "SyncGroup")), (Drop(member_id),)
+    generation = member.asked_generation if member.stage is Stage.ASKING else member.generation
     if reply.error is not ErrorCode.NONE:
-        # Of a rebalance (27), or one that is past (22), its client has to hear, as it does from any coordinator.
-        return _call(state, member_id, _refused(reply.error, "SyncGroup"))
+        # It is a classic member since its JoinGroup, with all that it has. Of a rebalance (27), or one that is past
+        # (22), its client has to hear, as it does from any coordinator: it joins again under the same seat.
+        called = _put(state, member_id, Stage.CALLED, _refused(reply.error, "SyncGroup"))
+        return called, (Map(member_id, generation, is_called=True),)
     try:
         assigned = decode_assignment(reply.assignment).partitions
     except MalformedBlob:
@@ -264,13 +289,7 @@ def _synced(state: GiveBack, member_id: MemberId, reply: SyncGroupReply | None) 
     # its client has to be told, which it is by joining.
     is_called = assigned != member.using
     stage = Stage.CALLED if is_called else Stage.BACK
-    return _put(state, member_id, stage), (Map(member_id, member.generation, is_called),)
-
-
-def _call(state: GiveBack, member_id: MemberId, reason: Refused) -> Taken:
-    """It is a classic member since its JoinGroup, with all that it has: its client joins again under the same seat."""
-    generation = state.members[member_id].generation
-    return _put(state, member_id, Stage.CALLED, reason), (Map(member_id, generation, is_called=True),)
+    return _put(state, member_id, stage), (Map(member_id, generation, is_called),)
 
 
 def _try_again(state: GiveBack, member_id: MemberId) -> Taken:

@@ -29,7 +29,7 @@ class ClassicMember:
     `generation` is the one that its client knows, `using` what it may be using under it. It has no `protocols` if
     nobody here heard it join, and its broker does not show them. `has_user_data` says that assignments of its group
     carry user data at their broker, which then refuses every member a take-over; no journal keeps that. One that
-    `is_elsewhere` was waited for and not heard here.
+    `is_elsewhere` was waited for and not heard here. `epoch` is that of a consumer member at its broker.
     """
 
     member_id: MemberId
@@ -43,6 +43,7 @@ class ClassicMember:
     using: frozenset[TopicPartition]
     has_user_data: bool = False
     is_elsewhere: bool = False
+    epoch: int = -1
 
     def subscription(self) -> Subscription:
         """What it subscribes to under its protocol; raises `MalformedBlob`, also where it has no such protocol."""
@@ -140,6 +141,7 @@ class WrittenMember(TypedDict):
     generation: int
     using: list[tuple[str, int]]
     elsewhere: NotRequired[bool]
+    epoch: NotRequired[int]
 
 
 def to_json(members: Iterable[ClassicMember]) -> list[WrittenMember]:
@@ -166,6 +168,8 @@ def _written(member: ClassicMember) -> WrittenMember:
     }
     if member.is_elsewhere:
         written["elsewhere"] = True
+    if member.epoch >= 0:
+        written["epoch"] = member.epoch
     return written
 
 
@@ -188,6 +192,7 @@ def from_json(written: Iterable[WrittenMember]) -> list[ClassicMember]:
             generation=one["generation"],
             using=frozenset(TopicPartition(TopicName(topic), partition) for topic, partition in one["using"]),
             is_elsewhere=one.get("elsewhere", False),
+            epoch=one.get("epoch", -1),
         )
         for one in written
     ]

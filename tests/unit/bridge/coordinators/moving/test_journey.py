@@ -31,7 +31,7 @@ from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, class
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.admin import DescribedGroup
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
@@ -473,7 +473,7 @@ async def test_way_back_of_who_is_at_rest_is_written_once(autojump_clock: MockCl
 
 
 async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> None:
-    """The same JoinGroup tells what the broker made of the first."""
+    """A SyncGroup under the epoch that was written tells what the broker made of the JoinGroup."""
     facts, journal = FakeFacts(), MemoryJournal()
     async with moving_world(facts, journal) as world:
         world.formed({"a": ZERO})
@@ -484,8 +484,7 @@ async def test_give_back_goes_on_after_a_restart(autojump_clock: MockClock) -> N
     async with moving_world(facts, journal) as world:
         assert (world.road(), world.candidates.around.upstream.members_of(GROUP)) == (Road.MOVING, {})
         beat = world.beat("a")
-        world.accepts("a")
-        world.assigns("a", ZERO)
+        assert world.assigns("a", ZERO).generation == GENERATION
         world.answer("a", HeartbeatReply(ErrorCode.NONE))
         assert world.code(beat) is ErrorCode.NONE
         await trio.sleep(0.1)
@@ -511,6 +510,7 @@ async def test_give_back_that_outlived_its_machine_in_the_journal_goes_on(
         assert world.candidates.around.upstream.members_of(GROUP) == {}
         world.beat("a")
         await trio.sleep(30)
+        world.answer("a", SyncGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID))
         world.accepts("a")
         world.assigns("a", ZERO)
         await trio.sleep(0.1)
@@ -529,6 +529,7 @@ async def test_give_back_that_is_refused_after_a_restart_keeps_the_epoch(autojum
     async with moving_world(facts, before) as world:
         beat = world.beat("a")
         refusal = JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=MemberId("a"))
+        world.answer("a", SyncGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID))
         assert isinstance(world.answer("a", refusal), JoinGroup)
         await trio.sleep(0.1)
         assert world.candidates.around.upstream.epoch_of(MemberRef(GROUP, MemberId("a"))) == GENERATION

@@ -34,6 +34,8 @@ MEMBERS = st.builds(
     rebalance_timeout_ms=st.integers(1, 60_000),
     generation=st.integers(-1, 9),
     using=st.frozensets(st.builds(TopicPartition, st.just(TOPIC), st.integers(0, 5)), max_size=3),
+    is_elsewhere=st.booleans(),
+    epoch=st.integers(-1, 9),
 )
 SEATS = st.builds(
     MappedSeat,

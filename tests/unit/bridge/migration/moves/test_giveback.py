@@ -36,6 +36,7 @@ USING = frozenset({TopicPartition(TopicName("t"), 0), TopicPartition(TopicName("
 STOP = Refused(ErrorCode.REBALANCE_IN_PROGRESS, "the operator stopped it")
 WAITING = Member(using=USING)
 JOINING = Member(using=USING, stage=Stage.JOINING, was_asked=True)
+ASKING = Member(using=USING, stage=Stage.ASKING, was_asked=True, asked_generation=7)
 SYNCING = Member(using=USING, stage=Stage.SYNCING, was_asked=True, generation=8)
 LATER = [
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -101,15 +102,31 @@ def test_member_that_is_given_otherwise_is_called(assignment: bytes) -> None:
 def test_what_says_nothing_of_the_member_is_asked_again(code: ErrorCode) -> None:
     """By the very same way, when its client is heard next; the operator's stop waits for that."""
     check(JOINING, joined(code), became(JOINING, Stage.WAITING))
-    check(became(JOINING, Stage.WAITING), CameToRest(ONE, USING), JOINING, Join(ONE))
     check(SYNCING, synced(code), became(SYNCING, Stage.WAITING))
     check(became(SYNCING, Stage.WAITING), CameToRest(ONE, USING), SYNCING, Sync(ONE, 8))
 
 
 def test_lost_answer_is_asked_for_again() -> None:
-    """It may be a classic member already."""
+    """It may be a classic member already, of a classic group perhaps: by a SyncGroup under the epoch that it had."""
     check(JOINING, Joined(ONE, None), became(JOINING, Stage.WAITING))
+    check(became(JOINING, Stage.WAITING), CameToRest(ONE, USING, 7), ASKING, Sync(ONE, 7))
+    check(ASKING, Synced(ONE, None), became(ASKING, Stage.WAITING))
     check(SYNCING, Synced(ONE, None), became(SYNCING, Stage.WAITING))
+
+
+def test_member_whose_join_was_not_taken_joins_then() -> None:
+    """As a classic member its broker does not know it."""
+    check(ASKING, synced(ErrorCode.UNKNOWN_MEMBER_ID), became(ASKING, Stage.JOINING), Join(ONE))
+
+
+def test_member_whose_join_was_taken_unheard_joins_no_second_time() -> None:
+    """In a classic group's rebalance that was a promise that its client, which had all of it still, had let go."""
+    check(ASKING, synced(assignment=encode_assignment(USING)), became(ASKING, Stage.BACK), Map(ONE, 7, False))
+    check(ASKING, synced(assignment=encode_assignment(frozenset())), became(ASKING, Stage.CALLED), Map(ONE, 7, True))
+    for code in REBALANCED:
+        check(ASKING, synced(code), became(ASKING, Stage.CALLED, code, "SyncGroup"), Map(ONE, 7, True))
+    code = ErrorCode.FENCED_INSTANCE_ID
+    check(ASKING, synced(code), became(ASKING, Stage.GONE, code, "SyncGroup"), Drop(ONE))
 
 
 @pytest.mark.parametrize("code", REBALANCED)
