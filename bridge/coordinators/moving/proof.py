@@ -47,8 +47,10 @@ class ProofOfRest:
         self._group_id = group_id
         self._seats = seats
         self._access = access
-        self._producers: set[Via] = set()
-        """The connections by which offsets of transactions came."""
+        self._beside: set[Via] = set()
+        """Other connections by which something of these members came: offsets of transactions by their producers', and
+        commits of clients that beat by one and commit by another.
+        """
         self._news = trio.Event()
         """Everybody was heard, or the move was stopped."""
         self._is_proved = False
@@ -70,7 +72,7 @@ class ProofOfRest:
     def hear(self, via: Via, request: GroupRequest) -> None:
         """A request that goes on to the broker."""
         if isinstance(request, TxnOffsetCommit):
-            self._producers.add(via)
+            self._beside.add(via)
         elif isinstance(request, (Heartbeat, SyncGroup, OffsetCommit)):
             self._note(request.member_id, via, request.generation)
 
@@ -78,7 +80,7 @@ class ProofOfRest:
         """A connection is gone: its members are to be heard by another; of who is proved to be at rest all is known."""
         if self._is_proved:
             return
-        self._producers = {via for via in self._producers if via.connection != connection}
+        self._beside = {via for via in self._beside if via.connection != connection}
         for member_id in [one for one, heard in self.heard.items() if heard.via.connection == connection]:
             del self.heard[member_id]
 
@@ -93,7 +95,15 @@ class ProofOfRest:
         seat = self._seats.get(member_id)
         if seat is not None:
             generation = seat.seat_generation if generation == seat.generation else generation
-        self.heard[member_id] = Heard(via, generation)
+        before = self.heard.get(member_id)
+        if before is not None and before.via != via:
+            # What it said by that one may still be on its way.
+            self._beside.add(before.via)
+        if before is None or generation >= before.generation:
+            self.heard[member_id] = Heard(via, generation)
+        else:
+            # A request of an older generation, long on its way: the member is in the newer one.
+            self._beside.add(via)
         if self.members.keys() <= self.heard.keys():
             self._news.set()
 
@@ -119,14 +129,14 @@ class ProofOfRest:
     async def prove(self, within_ms: int, note: Callable[[MemberId, MemberStage, str], None]) -> Obstacle | None:
         """A Heartbeat in each member's place, from whose answers on nothing is on its way; requests are held already.
 
-        A broker answers what came by one connection in order.
+        A broker answers what came by one connection in order, so there is one by each, also where only that matters.
         """
         beats = {one: self._beat(one, heard.generation) for one, heard in self.heard.items()}
         lines: list[tuple[MemberId | Via, Via, Heartbeat]] = [
             (one, self.heard[one].via, beat) for one, beat in beats.items()
         ]
-        # Offsets of transactions come by the producers' connections: of those only the order matters.
-        lines += [(via, via, next(iter(beats.values()))) for via in self._producers if beats]
+        beside = self._beside - {via for _, via, _ in lines}
+        lines += [(via, via, next(iter(beats.values()))) for via in beside if beats]
         answers: dict[MemberId | Via, ErrorCode] = {}
         done = trio.Event()
 
@@ -143,12 +153,14 @@ class ProofOfRest:
             note(member_id, MemberStage.MOVING, "")
             code = answers.get(member_id, ErrorCode.REQUEST_TIMED_OUT)
             if code is not ErrorCode.NONE:
-                return Obstacle(
-                    "EB-MOVE-224",
-                    f"{quote(member_id)} is not at rest: its broker answers a heartbeat with {code.name}",
-                    "order the move again when the group has settled",
-                    member_id,
-                )
+                return _restless(member_id, code)
+        if any(via not in answers for via in beside):
+            return Obstacle(
+                "EB-MOVE-224",
+                f"{quote(self._group_id)} is not at rest: by another connection of its clients, of commits perhaps, its"
+                f" broker answers nothing within {within_ms / 1000:.1f} s, and something may be on its way by it",
+                "order the move again",
+            )
         self._is_proved = True
         return None
 
@@ -160,3 +172,12 @@ class ProofOfRest:
     def _beat(self, member_id: MemberId, generation: int) -> Heartbeat:
         instance_id = self.members[member_id].instance_id
         return Heartbeat(self._group_id, generation, self.seat_id(member_id), instance_id)
+
+
+def _restless(member_id: MemberId, code: ErrorCode) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-224",
+        f"{quote(member_id)} is not at rest: its broker answers a heartbeat with {code.name}",
+        "order the move again when the group has settled",
+        member_id,
+    )

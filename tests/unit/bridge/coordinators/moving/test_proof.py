@@ -3,12 +3,14 @@
 import trio
 
 from bridge.coordinators.moving.proof import GATHER_S, ProofOfRest
+from bridge.coordinators.moving.requests import Held
 from bridge.migration.roster import Roster
 from tests.support.adopted_world import AdoptedWorld, ClientWay, adopted_world
 from tests.support.engine_bench import GROUP
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import Via
+from translators.dialects.offsets import OffsetCommit
 
 
 def proof_of(world: AdoptedWorld) -> ProofOfRest:
@@ -26,6 +28,60 @@ async def test_group_at_rest_is_proved(autojump_clock: trio.testing.MockClock) -
         assert await proof.gather() is None
         assert await proof.prove(1_000, world.note) is None
         assert set(world.stages) == set(proof.members)
+
+
+def commit_of(world: AdoptedWorld, generation: int, connection: int) -> Held:
+    """A commit of the first member, by this connection."""
+    commit = OffsetCommit(
+        group_id=GROUP, generation=generation, member_id=world.players[0].member_id, instance_id=None, topics=()
+    )
+    return world.held(commit, connection)
+
+
+async def test_client_that_beats_by_one_connection_and_commits_by_another_is_proved_by_both(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A commit may be on its way by the one that was not heard last: its group was left before its broker had it."""
+    async with adopted_world() as world:
+        proof, beside = proof_of(world), len(world.players)
+        world.ways_of[beside] = ClientWay(world.coordinators, beside)
+        held = commit_of(world, world.coordinators.broker.generation, beside)
+        proof.hear(held.via, held.request)
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        assert await proof.prove(1_000, world.note) is None
+        assert [world.ways_of[one].asked for one in range(beside + 1)] == [1] * (beside + 1)
+
+
+async def test_connection_of_commits_that_answers_nothing_is_no_proof(autojump_clock: trio.testing.MockClock) -> None:
+    """Something may be on its way by it; one that is gone is asked no more."""
+    async with adopted_world() as world:
+        proof, beside = proof_of(world), len(world.players)
+        world.ways_of[beside] = ClientWay(world.coordinators, beside, is_silent=True)
+        held = commit_of(world, world.coordinators.broker.generation, beside)
+        proof.hear(held.via, held.request)
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        found = await proof.prove(1_000, world.note)
+        assert found is not None
+        assert (found.code, found.member_id) == ("EB-MOVE-224", None)
+        proof.disconnected(beside)
+        assert await proof.prove(1_000, world.note) is None
+
+
+async def test_late_request_of_an_older_generation_takes_no_member_back_to_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A commit that was sent before its client joined would have the broker say that it is not at rest."""
+    async with adopted_world() as world:
+        proof, beside = proof_of(world), len(world.players)
+        world.ways_of[beside] = ClientWay(world.coordinators, beside)
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        held = commit_of(world, world.coordinators.broker.generation - 1, beside)
+        proof.hear(held.via, held.request)
+        assert await proof.prove(1_000, world.note) is None
+        assert world.ways_of[beside].asked == 1
 
 
 async def test_connection_that_goes_behind_the_proof_changes_nothing(autojump_clock: trio.testing.MockClock) -> None:
