@@ -96,6 +96,17 @@ class MappedGroups:
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: GroupRequest) -> None:
         """See `session.contracts.Groups`."""
+        self.pass_on(ref, client, via, request, partial(self._deliver, ref))
+
+    def pass_on(
+        self,
+        ref: RequestRef,
+        client: ClientIdentity,
+        via: Via,
+        request: GroupRequest,
+        deliver: Callable[[GroupReply], None],
+    ) -> None:
+        """The same, with the answer in its client's words for whoever asks."""
         assert isinstance(request, MemberRequest), request
         # Offsets are told to whoever may DESCRIBE the group, and sees by that as whom its broker knows each member.
         for key in () if isinstance(request, OffsetFetch) else _members(request):
@@ -106,13 +117,13 @@ class MappedGroups:
         for seat in seats.values():
             said = to_broker(seat, asked)
             if not isinstance(said, MemberRequest):
-                self._deliver(ref, said)
+                deliver(said)
                 return
             asked = said
         if isinstance(asked, JoinGroup):
             self.joins(via, client, asked)
         self.passes(via, request)
-        self._ask(ref, via, request, asked, partial(self._take, ref, seats))
+        self._ask(ref, via, request, asked, partial(self._take, deliver, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
         """See `session.contracts.Groups`: each goes to the broker."""
@@ -156,12 +167,14 @@ class MappedGroups:
 
         self._access(via).ask(ref, asked, heard)
 
-    def _take(self, ref: RequestRef, seats: Mapping[MemberRef, MappedSeat], reply: GroupReply) -> None:
+    def _take(
+        self, deliver: Callable[[GroupReply], None], seats: Mapping[MemberRef, MappedSeat], reply: GroupReply
+    ) -> None:
         for key, seat in seats.items():
             if self._seats.get(key) is seat and _ends(seat, reply):
                 self._end(key, _goes_on_as(reply))
             reply = to_client(seat, reply)
-        self._deliver(ref, reply)
+        deliver(reply)
 
 
 def _ends(seat: MappedSeat, reply: GroupReply) -> bool:

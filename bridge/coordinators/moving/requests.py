@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from bridge.coordinators.moving.held_requests import is_farewell
@@ -97,12 +98,15 @@ class Ways:
         self.deliver = deliver
         self._roads = roads
 
-    def to_broker(self, held: Held) -> None:
-        """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too."""
+    def to_broker(self, held: Held, take: Callable[[GroupReply], None] | None = None) -> None:
+        """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too.
+
+        `take` gets the answer in its client's place.
+        """
 
         def heard(reply: GroupReply | None) -> None:
             lost = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            self.deliver(held.ref, lost if reply is None else reply)
+            (take or partial(self.deliver, held.ref))(lost if reply is None else reply)
 
         self.roster.hears(held.via, held.client, held.request)
         self.access(held.via).ask(held.ref, held.request, heard)

@@ -49,7 +49,7 @@ from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOve
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
+from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, TxnOffsetCommit
 
 LOG = logging.getLogger("epochbridge.moves")
 _STAGES = {
@@ -70,6 +70,10 @@ _DEALT_ANEW = Refused(
     "at this broker a scout has to come and go, and its assignor would deal anew as it goes; order it again when the"
     " members have joined next, or with --allow-rebalance",
 )
+_OF_CONSUMER_MEMBERS = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.STALE_MEMBER_EPOCH})
+"""What a broker answers to a classic client's commit whose member is a consumer one by now: to a version below 9, and
+to a generation that is not its epoch. The first is the end of most clients.
+"""
 _NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
 
 
@@ -258,10 +262,37 @@ class TakeOverMove:
         stage = self.state.members[member_id].stage
         if stage is Stage.TAKEN or stage is Stage.GONE:
             self._ways.by_road(held, Road.UPSTREAM)
-            return
-        self._ways.by_road(held, self._around.home(self._group_id, member_id))
-        if isinstance(held.request, LeaveGroup):
-            self._happen(MemberLeft(member_id))
+        elif isinstance(held.request, OffsetCommit):
+            self._pass_commit(member_id, held)
+        else:
+            self._ways.by_road(held, self._around.home(self._group_id, member_id))
+            if isinstance(held.request, LeaveGroup):
+                self._happen(MemberLeft(member_id))
+
+    def _pass_commit(self, member_id: MemberId, held: Held) -> None:
+        """A commit by a connection of its own, that was passed on before its member was asked by another, may come
+        behind the question: it is asked for again, in the words of a consumer member.
+        """
+
+        def take(reply: GroupReply) -> None:
+            if self._is_outrun(member_id, reply):
+                self._pass_on(member_id, held)
+            else:
+                self._ways.deliver(held.ref, reply)
+
+        road = self._around.home(self._group_id, member_id)
+        if road is Road.MAPPED:
+            self._mapped.pass_on(held.ref, held.client, held.via, held.request, take)
+        elif road is Road.PASS:
+            self._ways.to_broker(held, take)
+        else:
+            self._ways.by_road(held, road)
+
+    def _is_outrun(self, member_id: MemberId, reply: GroupReply) -> bool:
+        is_switched = self._is_held(member_id) or self.state.members[member_id].stage is Stage.TAKEN
+        if not is_switched or not isinstance(reply, OffsetCommitReply):
+            return False
+        return any(item.error in _OF_CONSUMER_MEMBERS for topic in reply.topics for item in topic.partitions)
 
     def _let_go_where_known(self) -> None:
         """Let requests go on whose member's place is known by now; a JoinGroup of a classic member still waits."""
