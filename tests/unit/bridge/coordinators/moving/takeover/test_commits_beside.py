@@ -37,7 +37,7 @@ def answer_commit(world: MovingWorld, code: ErrorCode) -> OffsetCommit:
 
 
 async def commit_before_the_first_heartbeat(world: MovingWorld) -> RequestRef:
-    """While somebody else is asked for first a member that nobody has heard commits, and beats by another connection."""
+    """While somebody else is asked for a member that nobody has heard commits, and beats by another connection."""
     world.at_broker({"b": ONE, "a": ZERO})
     world.joined("b")
     await world.order(Road.UPSTREAM)
