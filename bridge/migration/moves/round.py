@@ -49,6 +49,10 @@ from translators.machine import Step, checked_step
 
 RETRY_MS = 25
 """How long a player waits before it asks again what was not answered, or answered too early."""
+REJOIN_MS_A_PLAYER = 1
+"""So much longer, for each player, nobody has been told anything before those join again who have joined: while answers
+are read one after the other they would be asked for anew before the last is. A round of 500 never ended so.
+"""
 REASON = "epochbridge moves the group"
 ASKED_AGAIN = frozenset(
     {
@@ -88,6 +92,8 @@ def next_deadline(state: RoundState) -> int | None:
         case RemovingStrangers():
             again_ms = state.again_ms
             return state.round.deadline_ms if again_ms is None else min(again_ms, state.round.deadline_ms)
+        case Joining(rejoin_ms=int(rejoin_ms)):
+            return min((state.round.deadline_ms, rejoin_ms, *state.table.paused.values()))
         case AskingIds() | Joining() | Syncing():
             return min((state.round.deadline_ms, *state.table.paused.values()))
         case Played() | Failed():
@@ -164,8 +170,10 @@ def _while_joining(state: Joining, event: RoundEvent, now_ms: int) -> RoundStep:
     match event:
         case DeadlinePassed():
             due = _due(state.table, now_ms)
-            joined = {one: reply for one, reply in state.joined.items() if one not in due}
-            return _ask(replace(state, joined=joined), due)
+            rejoining = _rejoining(state) if _is_due(state.rejoin_ms, now_ms) else frozenset()
+            joined = {one: reply for one, reply in state.joined.items() if one not in rejoining}
+            rejoin_ms = None if rejoining else state.rejoin_ms
+            return _ask(replace(state, joined=joined, rejoin_ms=rejoin_ms), [*due, *rejoining])
         case AnswerLost(member_id) | SyncAnswered(member_id):
             # Also the SyncGroup of a generation that is over: the player joins as soon as its connection is free.
             return Step(replace(state, table=_pause(state.table, member_id, now_ms)))
@@ -173,6 +181,14 @@ def _while_joining(state: Joining, event: RoundEvent, now_ms: int) -> RoundStep:
             return _take_join(state, member_id, reply, now_ms)
         case _:
             raise AssertionError(f"the table lets no {event!r} happen while joining")
+
+
+def _rejoining(state: Joining) -> frozenset[MemberId]:
+    """Who has joined and joins again: everybody, or whoever was told an older generation if everybody is in."""
+    if len(state.joined) < len(state.round.players):
+        return frozenset(state.joined)
+    newest = max(reply.generation for reply in state.joined.values())
+    return frozenset(one for one, reply in state.joined.items() if reply.generation < newest)
 
 
 def _take_join(state: Joining, member_id: MemberId, reply: JoinGroupReply, now_ms: int) -> RoundStep:
@@ -183,14 +199,13 @@ def _take_join(state: Joining, member_id: MemberId, reply: JoinGroupReply, now_m
     if reply.error is not ErrorCode.NONE:
         return _fail(replace(state, table=table), RoundFailure.REFUSED, member_id, reply.error)
     table = replace(table, ids={**table.ids, member_id: reply.member_id})
+    joined = {**state.joined, member_id: reply}
+    if len(joined) == len(state.round.players) and len({one.generation for one in joined.values()}) == 1:
+        return _begin_generation(replace(state, table=replace(table, paused={}), joined=joined))
     # Until everybody is in, whoever is joins again: for all it knows, the group prepares another generation, and waits.
     # The same bytes once more change nothing where it does not.
-    table = replace(table, paused={**table.paused, member_id: now_ms + RETRY_MS})
-    joined = {**state.joined, member_id: reply}
-    generations = {one.generation for one in joined.values()}
-    if len(joined) == len(state.round.players) and len(generations) == 1:
-        return _begin_generation(replace(state, table=replace(table, paused={}), joined=joined))
-    return Step(replace(state, table=table, joined=joined))
+    rejoin_ms = now_ms + RETRY_MS + REJOIN_MS_A_PLAYER * len(state.round.players)
+    return Step(replace(state, table=table, joined=joined, rejoin_ms=rejoin_ms))
 
 
 def _begin_generation(state: Joining) -> RoundStep:

@@ -95,11 +95,14 @@ class AskingIds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joining:
-    """Every player joins; `joined` were told the newest generation."""
+    """Every player joins; `joined` were told the newest generation, and join again at `rejoin_ms` if nobody else has
+    been told anything by then.
+    """
 
     round: Round
     table: Table
     joined: Mapping[MemberId, JoinGroupReply]
+    rejoin_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

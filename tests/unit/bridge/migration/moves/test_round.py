@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bridge.engine.settings import EngineSettings
-from bridge.migration.moves.round import RETRY_MS, begin, next_deadline, step
+from bridge.migration.moves.round import REJOIN_MS_A_PLAYER, RETRY_MS, begin, next_deadline, step
 from bridge.migration.moves.round_values import (
     AskInPlace,
     DeadlinePassed,
@@ -219,10 +219,42 @@ def test_everybody_joins_again_until_all_are_in_one_generation() -> None:
     taken = step(taken.state, JoinAnswered(MemberId("two"), told("two", 6)), 10)
     assert isinstance(taken.state, Joining)
     assert taken.effects == ()
-    taken = step(taken.state, DeadlinePassed(), RETRY_MS)
+    due_ms = next_deadline(taken.state)
+    assert due_ms == 10 + RETRY_MS + 2 * REJOIN_MS_A_PLAYER
+    taken = step(taken.state, DeadlinePassed(), due_ms)
     assert [one.member_id for one in taken.effects if isinstance(one, AskInPlace)] == [ONE]
-    taken = step(taken.state, JoinAnswered(ONE, told("one", 6)), RETRY_MS + 1)
+    taken = step(taken.state, JoinAnswered(ONE, told("one", 6)), due_ms + 1)
     assert isinstance(taken.state, Syncing)
+
+
+def test_who_has_joined_joins_again_if_nobody_else_is_told_anything() -> None:
+    """For all it knows the group prepares another generation: without it that would not come before its timeout."""
+    played = round_of((player("one", 1), player("two", 2)), -1)
+    taken = step(begin(played).state, JoinAnswered(ONE, told("one", 5)), 0)
+    due_ms = next_deadline(taken.state)
+    assert due_ms is not None
+    taken = step(taken.state, DeadlinePassed(), due_ms - 1)
+    assert taken.effects == ()
+    taken = step(taken.state, DeadlinePassed(), due_ms)
+    assert [one.member_id for one in taken.effects if isinstance(one, AskInPlace)] == [ONE]
+    assert next_deadline(taken.state) == BOUND_MS
+
+
+def test_nobody_joins_again_while_answers_come_however_many_there_are() -> None:
+    """Each of 1,000 answers takes a moment, and behind 25 ms the first of them was asked for anew: a round of 500 was
+    never over, and all its members were called.
+    """
+    players = tuple(player(f"m{number}", number) for number in range(1_000))
+    taken = begin(round_of(players, 1))
+    asked, now_ms = len(taken.effects), 0
+    for one in players:
+        now_ms += 2
+        due_ms = next_deadline(taken.state)
+        if due_ms is not None and due_ms <= now_ms < BOUND_MS:
+            taken = step(taken.state, DeadlinePassed(), now_ms)
+            asked += len(taken.effects)
+        taken = step(taken.state, JoinAnswered(one.member_id, told(one.member_id, 2, "m0")), now_ms)
+    assert (asked, type(taken.state)) == (1_000, Syncing)
 
 
 def told(member_id: str, generation: int, leader: str = "one") -> JoinGroupReply:
