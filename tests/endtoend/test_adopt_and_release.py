@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 import trio
 
+import tests.support.moved_group
+from bridge.wire.apis import ApiKey
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
-from tests.support.moved_group import MovedGroup, moved_group
+from tests.support.moved_group import ENDED, MovedGroup, moved_group
+from tests.support.talker import talk
+from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName
 
 FLEETS: Mapping[str, Mapping[str, str]] = {
     "mixed": {"m1": "kafka-python-range", "m2": "confluent-range", "m3": "kafka-python-range"},
@@ -29,6 +36,10 @@ BROKERS = ("kafka_43", "kafka_39")
 KILLS, KILLS_OF_MATRIX = 1, 12
 KILLED_WITHIN_S = 0.4
 RESUMED_WITHIN_S = 3.0
+SESSION_MS, LEFT_BEHIND_MS = 12_000, 17_000
+"""Of members that are released, and of an id that holds that up: longer than the first seat and a third of the former
+take, shorter than the whole of that behind it.
+"""
 THERE_ALREADY = {"EB-MOVE-103", "EB-MOVE-203"}
 
 
@@ -84,6 +95,42 @@ async def test_group_with_a_member_of_the_new_protocol_stays_with_the_bridge(
     async with moved_group(kafka.bootstrap, wardrobe, tmp_path, fleet, rules="moved-*") as group:
         moved = await group.move("pass")
         assert (moved["stage"], codes(moved)) == ("refused", {"EB-MOVE-143"}), moved
+
+
+async def test_release_waits_for_the_id_of_somebody_who_never_joined(
+    kafka_39: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a bridge that was killed leaves one behind: every round of the broker waits for it until its session is over.
+    The release says so, waits with nothing held, and is made then; nobody notices.
+    """
+    monkeypatch.setattr(tests.support.moved_group, "SESSION_MS", SESSION_MS)
+    async with moved_group(kafka_39.bootstrap, wardrobe, tmp_path, FLEETS["mixed"], rules="moved-*") as group:
+        async with group.fleet.step("to pass, held up", is_unnoticed=True):
+            await trio.to_thread.run_sync(leave_an_id_behind, kafka_39.bootstrap, group.group)
+            await group.order("pass")
+            told = set[str]()
+            while (moved := await group.progress())["stage"] not in ENDED:
+                told |= codes(moved)
+                await trio.sleep(0.2)
+            await group.fleet.wait_settled()
+        assert (moved["stage"], "EB-MOVE-254" in told) == ("done", True), (moved, told)
+
+
+def leave_an_id_behind(bootstrap: str, group: str) -> None:
+    """Somebody asks the broker for an id, and never joins with it. May block."""
+    request = JoinGroup(
+        group_id=GroupId(group),
+        member_id=NO_MEMBER_ID,
+        instance_id=None,
+        protocol_type="consumer",
+        protocols=(Protocol("range", encode_subscription(Subscription(version=0, topics=(TopicName("t"),)))),),
+        session_timeout_ms=LEFT_BEHIND_MS,
+        rebalance_timeout_ms=LEFT_BEHIND_MS,
+    )
+    with talk(bootstrap) as line:
+        reply = line.ask(ApiKey.JOIN_GROUP, 5, request)
+    assert isinstance(reply, JoinGroupReply)
+    assert reply.error is ErrorCode.MEMBER_ID_REQUIRED, reply
 
 
 async def test_bridge_is_killed_over_it(kills: int, kafka: KafkaUnderTest, wardrobe: Wardrobe, tmp_path: Path) -> None:
