@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from bridge.engine.commands import GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_seats_fault
-from bridge.engine.model import Phase
+from bridge.engine.model import Phase, metadata_of
 from bridge.engine.outcome import NotConverted, Unready
 from bridge.engine.queries import STABLE, group_state
 from bridge.engine.state import ClassicGroup, Group, Shard, session_key
+from bridge.migration.moves.members import has_yet_to_let_go
 from bridge.ports import Members
 from translators.dialects.consumer_protocol import CONSUMER, MalformedBlob, decode_assignment
 from translators.dialects.coordinator import ClassicSeat
@@ -69,6 +70,10 @@ def _read_classic(shard: Shard, group: ClassicGroup) -> Handover | Restless | No
     except MalformedBlob as malformed:
         text = f"an assignment can't be read: {quote(malformed)}"
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.MALFORMED_ASSIGNMENT, text)
+    by = group.roster.protocol_name
+    for seat in seats:
+        if has_yet_to_let_go(metadata_of(group.members[seat.member_id], by), seat.using):
+            return Restless(f"{quote(seat.member_id)} has not joined since it was dealt less than it had")
     return Handover(seats, group.roster.leader)
 
 

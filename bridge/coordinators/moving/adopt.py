@@ -12,7 +12,7 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT, leave_seats
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
-from bridge.coordinators.moving.survey import has_yet_to_let_go
+from bridge.coordinators.moving.survey import lets_go
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -242,7 +242,7 @@ def find_difference(
             "let them use the bridge, too",
             one.member_id,
         )
-    is_at_rest = described.group_state == STABLE and not any(map(has_yet_to_let_go, described.members))
+    is_at_rest = described.group_state == STABLE and not any(map(lets_go, described.members))
     if not is_at_rest or found_shares(described) != expected:
         return Obstacle(
             "EB-MOVE-224",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bridge.coordinators.moving.proof import GATHER_S
-from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.members import ClassicMember, has_yet_to_let_go
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster, Spoken
 from translators.dialects.admin import DescribedGroup, DescribedMember
@@ -55,7 +55,7 @@ def survey(described: DescribedGroup | DescribedConsumerGroup, roster: Roster) -
 
 
 def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -> Survey:
-    if group.group_state != AT_REST or any(map(has_yet_to_let_go, group.members)):
+    if group.group_state != AT_REST or any(map(lets_go, group.members)):
         return Survey({}, (), is_at_rest=False, is_empty=not group.members)
     obstacles = list(_of_group(group))
     members: dict[MemberId, ClassicMember] = {}
@@ -69,16 +69,11 @@ def _of_classic_group(group: DescribedGroup, heard: Mapping[MemberId, Spoken]) -
     return Survey(members, tuple(obstacles), is_at_rest=True)
 
 
-def has_yet_to_let_go(one: DescribedMember) -> bool:
-    """Whether a cooperative member of a classic group has not joined since it was dealt less than it had: its client
-    may use that still, however stable the group is. Another has it after the next round alone, while in a group
-    that its coordinator deals whoever comes first has it.
-    """
+def lets_go(one: DescribedMember) -> bool:
+    """Whether a member of a classic group may use more than it is dealt; of one that can't be read nothing is said."""
     try:
-        owned = decode_subscription(one.metadata).owned or frozenset()
-        return not owned <= decode_assignment(one.assignment).partitions
+        return has_yet_to_let_go(one.metadata, decode_assignment(one.assignment).partitions)
     except MalformedBlob:
-        # What can't be read is an obstacle of its own.
         return False
 
 

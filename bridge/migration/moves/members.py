@@ -89,6 +89,18 @@ def _owning(said: Subscription, owned: frozenset[TopicPartition], generation: in
     return replace(said, version=max(said.version, FIRST_WITH_GENERATION), owned=owned, generation=generation)
 
 
+def has_yet_to_let_go(blob: bytes, assigned: frozenset[TopicPartition]) -> bool:
+    """Whether a cooperative member of a classic group has not joined since it was dealt less than it had: its client
+    may use that still, however stable the group is. Another has it after the next round alone, while in a group that
+    its coordinator deals whoever comes first has it.
+    """
+    try:
+        return not (decode_subscription(blob).owned or frozenset()) <= assigned
+    except MalformedBlob:
+        # Who can't be read says nothing of what it has.
+        return False
+
+
 def with_owned(blob: bytes, owned: frozenset[TopicPartition], known: int, generation: int) -> bytes:
     """The same subscription with these owned partitions, and with `generation` where it says `known`.
 

@@ -11,8 +11,9 @@ from bridge.engine.outcome import Converted, NotConverted, Unready
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import World, commit_request, committed, embedded_world, join_request, native_join
 from tests.support.owned_group import GROUP, TOPIC
-from translators.dialects.classic import JoinGroupReply, SyncGroup, SyncGroupReply
+from translators.dialects.classic import JoinGroupReply, MemberAssignment, Protocol, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, TopicPartition
 from translators.dialects.offsets import OffsetCommitReply
@@ -72,6 +73,29 @@ async def test_classic_group_is_read_as_its_leader_dealt_it(autojump_clock: trio
             (member_id, generation, frozenset())
         ]
         assert read.leader == member_id
+
+
+@pytest.mark.parametrize(("had", "is_at_rest"), [(3, False), (2, True), (0, True)])
+async def test_classic_group_with_a_member_that_has_yet_to_let_go_is_restless(
+    had: int, is_at_rest: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Its client may use what it was not dealt until it joins again, however stable the group is."""
+    async with embedded_world(KINDS[GroupType.CLASSIC]) as world:
+        promised = await world.ask(join_request(""), JoinGroupReply)
+        owned = frozenset(TopicPartition(TOPIC, number) for number in range(had))
+        said = encode_subscription(Subscription(version=1, topics=(TOPIC,), owned=owned))
+        joins = replace(join_request(promised.member_id), protocols=(Protocol("cooperative-sticky", said),))
+        joined = await world.ask(joins, JoinGroupReply)
+        dealt = encode_assignment(frozenset(TopicPartition(TOPIC, number) for number in range(2)))
+        sync = SyncGroup(
+            group_id=GROUP,
+            generation=joined.generation,
+            member_id=joined.member_id,
+            instance_id=None,
+            assignments=(MemberAssignment(joined.member_id, dealt),),
+        )
+        assert (await world.ask(sync, SyncGroupReply)).error is ErrorCode.NONE
+        assert isinstance(world.groups.read_handover(GROUP), Handover if is_at_rest else Restless)
 
 
 @pytest.mark.parametrize("kind", GroupType)
