@@ -3,9 +3,8 @@
 import trio
 
 from bridge.coordinators.moving.proof import GATHER_S, ProofOfRest
-from bridge.coordinators.moving.requests import Held
 from bridge.migration.roster import Roster
-from tests.support.adopted_world import AdoptedWorld, ClientWay, adopted_world
+from tests.support.adopted_world import AdoptedWorld, ClientWay, Held, adopted_world
 from tests.support.engine_bench import GROUP
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
