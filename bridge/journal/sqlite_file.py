@@ -353,8 +353,10 @@ def _unavailable_beside() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
+        # Without the path, which stands in the words of the whole: clients are told of this, and whoever asks /readyz.
+        why = problem.strerror or type(problem).__name__
         raise JournalUnavailable(
-            f"EB-JOURNAL-011: the number beside the journal can't be written ({problem}); check its disk"
+            f"EB-JOURNAL-011: the number beside the journal can't be written ({why}); check its disk"
         ) from problem
 
 

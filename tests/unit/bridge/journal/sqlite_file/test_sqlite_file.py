@@ -255,8 +255,10 @@ def test_number_that_can_t_be_written_tells_nobody(tmp_path: Path, monkeypatch: 
     with closing(open_file(settings)) as file:
         file.append([b"a"])
         monkeypatch.setattr(os, "fdatasync", broken_disk)
-        with pytest.raises(JournalUnavailable, match="EB-JOURNAL-011: the number beside the journal"):
+        with pytest.raises(JournalUnavailable, match="EB-JOURNAL-011: the number beside the journal") as told:
             file.append([b"b"])
+        assert "Input/output error" in str(told.value)
+        assert "/var/lib" not in str(told.value), "clients are told of it, and whoever asks /readyz"
         monkeypatch.undo()
         file.append([b"c"])
     assert entries_of(settings) == [b"a", b"b", b"c"]
@@ -264,7 +266,7 @@ def test_number_that_can_t_be_written_tells_nobody(tmp_path: Path, monkeypatch: 
 
 def broken_disk(_: int) -> None:
     """What a disk that fails says."""
-    raise OSError(5, "Input/output error")
+    raise OSError(5, "Input/output error", "/var/lib/epochbridge/journal.db.acknowledged")
 
 
 def test_log_is_settled_every_few_megabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
