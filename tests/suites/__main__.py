@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.suites", description=__doc__)
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--kafka", default=DEFAULT_VERSION, help="version of the broker")
-    parser.add_argument("--only", default=".", help="regular expression of the tests' names")
+    parser.add_argument("--only", help="regular expression of the tests' names")
     parser.add_argument("--road", action="append", choices=sorted(ROADS), help="only this one; may be said again")
     chosen = parser.parse_args(arguments)
     directory = Path(tempfile.mkdtemp(prefix="suites-"))
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
 
 
-def _compare(suite: GoSuite, version: str, only: str, directory: Path, roads: Sequence[str]) -> int:
+def _compare(suite: GoSuite, version: str, only: str | None, directory: Path, roads: Sequence[str]) -> int:
     program = build(suite, directory)
     settings = BrokerSettings(version=version, properties=BROKER)
     found = 0

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 OUTCOME = re.compile(r"^\s*--- (?P<outcome>PASS|FAIL|SKIP): (?P<test>.+) \(\d+\.\d+s\)$", re.MULTILINE)
@@ -28,6 +28,12 @@ class GoSuite:
     version: str
     package: str
     variables: Mapping[str, str]
+    tests: str = "."
+    """Regular expression of those of its tests that want a broker."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What is put beside its own: path in the module -> text."""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    """Modules that it imports and does not need here -> the folder of `files` that is built in their place."""
 
 
 FRANZ_GO = GoSuite(
@@ -41,7 +47,42 @@ FRANZ_GO = GoSuite(
         "KGO_LOG_LEVEL": "none",
     },
 )
-SUITES: Mapping[str, GoSuite] = {"franz-go": FRANZ_GO}
+COMPOSE = "github.com/testcontainers/testcontainers-go/modules/compose"
+NO_CONTAINERS = f"""// Package compose stands in for one whose containers are not asked for: brokers are there already.
+package compose
+
+type LocalDockerCompose struct{{}}
+
+func NewLocalDockerCompose([]string, string) *LocalDockerCompose {{ return &LocalDockerCompose{{}} }}
+
+func (made *LocalDockerCompose) WithCommand([]string) *LocalDockerCompose {{ return made }}
+
+func (made *LocalDockerCompose) Invoke() struct{{ Error error }} {{ panic("{COMPOSE} is not here") }}
+
+func (made *LocalDockerCompose) Down() {{}}
+"""
+CONFLUENT_KAFKA_GO = GoSuite(
+    module="github.com/confluentinc/confluent-kafka-go/v2",
+    version="v2.11.1",
+    package="kafka",
+    variables={"SUITE_BROKERS": "{address}"},
+    tests="^(TestIntegration|TestTransactionalProducer|TestTransactionalSendOffsets)$",
+    files={
+        "kafka/testconf.json": '{"Brokers": "$SUITE_BROKERS", "TopicName": "test", "GroupID": "testgroup"}',
+        "no_containers/go.mod": f"module {COMPOSE}\n\ngo 1.21\n",
+        "no_containers/compose.go": NO_CONTAINERS,
+    },
+    stand_ins={COMPOSE: "./no_containers"},
+)
+"""librdkafka comes with it, built. Its containers would be Docker's whole Compose, to be built first."""
+SUITES: Mapping[str, GoSuite] = {
+    "franz-go": FRANZ_GO,
+    "confluent-kafka-go": CONFLUENT_KAFKA_GO,
+    "confluent-kafka-go, KIP-848": replace(
+        CONFLUENT_KAFKA_GO,
+        variables={**CONFLUENT_KAFKA_GO.variables, "TEST_CONSUMER_GROUP_PROTOCOL": "consumer"},
+    ),
+}
 
 
 def build(suite: GoSuite, directory: Path) -> Path:
@@ -54,15 +95,20 @@ def build(suite: GoSuite, directory: Path) -> Path:
     shutil.copytree(json.loads(place)["Dir"], source)
     for path in (source, *source.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
+    for name, text in suite.files.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
+    for module, folder in suite.stand_ins.items():
+        _call([go, "mod", "edit", f"-replace={module}={folder}"], source)
     program = source / suite.package / "suite.test"
-    _call([go, "test", "-c", "-o", str(program), "."], program.parent)
+    _call([go, "test", "-mod=mod", "-c", "-o", str(program), "."], program.parent)
     return program
 
 
-def run(suite: GoSuite, program: Path, address: str, *, only: str, log: Path) -> dict[str, str]:
-    """Run the tests whose names match `only` at `address`; return each test's outcome."""
+def run(suite: GoSuite, program: Path, address: str, *, only: str | None, log: Path) -> dict[str, str]:
+    """Run the tests at `address` whose names match `only`, else all; return each test's outcome."""
     variables = {name: value.format(address=address) for name, value in suite.variables.items()}
-    command = [str(program), "-test.v", "-test.timeout=30m", f"-test.run={only}"]
+    command = [str(program), "-test.v", "-test.timeout=30m", f"-test.run={only or suite.tests}"]
     with log.open("wb") as output:
         subprocess.run(
             command,
