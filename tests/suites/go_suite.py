@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 OUTCOME = re.compile(r"^\s*--- (?P<outcome>PASS|FAIL|SKIP): (?P<test>.+) \(\d+\.\d+s\)$", re.MULTILINE)
+OUTSIDE = re.compile(r"^package \w+_test$", re.MULTILINE)
+"""A file of examples, which knows nothing of what stands in the package."""
 UNFINISHED = "not finished"
 
 
@@ -32,6 +34,8 @@ class GoSuite:
     """Regular expression of those of its tests that want a broker."""
     files: Mapping[str, str] = field(default_factory=dict)
     """What is put beside its own: path in the module -> text."""
+    edits: Mapping[str, str] = field(default_factory=dict)
+    """What its tests say in their text and can't be told otherwise -> what they are to say, in this order."""
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     """Modules that it imports and does not need here -> the folder of `files` that is built in their place."""
 
@@ -75,8 +79,24 @@ CONFLUENT_KAFKA_GO = GoSuite(
     stand_ins={COMPOSE: "./no_containers"},
 )
 """librdkafka comes with it, built. Its containers would be Docker's whole Compose, to be built first."""
+KAFKA_GO = GoSuite(
+    module="github.com/segmentio/kafka-go",
+    version="v0.4.51",
+    package=".",
+    variables={"SUITE_BROKERS": "{address}", "KAFKA_VERSION": "3.9.0"},
+    files={"suite_brokers_test.go": 'package kafka\n\nimport "os"\n\nvar suiteBrokers = os.Getenv("SUITE_BROKERS")\n'},
+    edits={
+        'const (\n\t\ttcp   = "tcp"\n\t\tkafka = ': 'var (\n\t\ttcp   = "tcp"\n\t\tkafka = ',
+        "const broker = ": "var broker = ",
+        '"localhost:9092"': "suiteBrokers",
+        'TCP("localhost")': "TCP(suiteBrokers)",
+        'Dial("tcp", "127.0.0.1:9092")': 'Dial("tcp", suiteBrokers)',
+    },
+)
+"""Its tests know one address. The version is the newest that they know of."""
 SUITES: Mapping[str, GoSuite] = {
     "franz-go": FRANZ_GO,
+    "kafka-go": KAFKA_GO,
     "confluent-kafka-go": CONFLUENT_KAFKA_GO,
     "confluent-kafka-go, KIP-848": replace(
         CONFLUENT_KAFKA_GO,
@@ -95,14 +115,26 @@ def build(suite: GoSuite, directory: Path) -> Path:
     shutil.copytree(json.loads(place)["Dir"], source)
     for path in (source, *source.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
-    for name, text in suite.files.items():
-        (source / name).parent.mkdir(exist_ok=True)
-        (source / name).write_text(text, encoding="utf-8")
+    adapt(suite, source)
     for module, folder in suite.stand_ins.items():
         _call([go, "mod", "edit", f"-replace={module}={folder}"], source)
     program = source / suite.package / "suite.test"
     _call([go, "test", "-mod=mod", "-c", "-o", str(program), "."], program.parent)
     return program
+
+
+def adapt(suite: GoSuite, source: Path) -> None:
+    """Edit the tests in a copy of the module's source, and put the suite's files beside its own."""
+    for path in (source / suite.package).glob("*_test.go"):
+        text = path.read_text(encoding="utf-8")
+        if OUTSIDE.search(text):
+            continue
+        for said, meant in suite.edits.items():
+            text = text.replace(said, meant)
+        path.write_text(text, encoding="utf-8")
+    for name, text in suite.files.items():
+        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
 
 
 def run(suite: GoSuite, program: Path, address: str, *, only: str | None, log: Path) -> dict[str, str]:

@@ -139,6 +139,9 @@ MEASURES = ("ConsumerPerformance", "EndToEndLatency", "TransactionalMessageCopie
 """Programs whose output tells times and paths: of these the status counts, and what they leave is looked at."""
 MADE_ID = re.compile(r"(?:consumer-[\w$-]+?|one|console-consumer)-[\w-]{22,36}(?=\s|$)|\b[\w-]{22}(?=\s+/)")
 PLACE = re.compile(r"127\.0\.0\.1:\d+")
+SHARE = re.compile(r"(?:\d+|-) (\$\w+):\d,\d")
+EPOCHS = re.compile(r"\b(Empty|Stable) \d+ \d+\b")
+"""Who got which two partitions at which epoch is a matter of who came first."""
 CLOCK = re.compile(r'"timestamp":\d+,?|^\[.*?\] ')
 Told = tuple[int, Sequence[str]]
 
@@ -166,11 +169,13 @@ class Side(NamedTuple):
         """What was said, without names, addresses and times of this side and in the order of the alphabet."""
         if command[0].removeprefix(TOOLS) in MEASURES:
             return said.status, ()
-        lines = [CLOCK.sub("", line) for line in said.text.splitlines()]
+        lines = [_event(CLOCK.sub("", line)) for line in said.text.splitlines()]
         if "--all-groups" in command or "--list" in command:
-            lines = [line for line in lines if line.startswith((self.prefix, "GROUP"))]
+            # Groups of other roads are there, too, with a heading for each.
+            lines = [line for line in lines if line.startswith(self.prefix)]
         text = PLACE.sub("HOST:PORT", "\n".join(lines).replace(self.prefix, "$"))
-        return said.status, sorted(" ".join(MADE_ID.sub("<id>", line).split()) for line in text.splitlines() if line)
+        told = (" ".join(MADE_ID.sub("<id>", line).split()) for line in text.splitlines() if line)
+        return said.status, sorted(SHARE.sub(r"\1:<two>", EPOCHS.sub(r"\1 <epochs>", line)) for line in told)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -184,12 +189,12 @@ def main(arguments: Sequence[str]) -> int:
     tools = find_tools(chosen.kafka, directory=directory)
     settings, found = BrokerSettings(version=chosen.kafka, properties=BROKER), 0
     with start_broker(settings, directory=directory / "kafka") as broker:
-        direct = _look(tools, Side(broker.bootstrap, "direct-"), directory)
+        direct = _look(tools, Side(broker.bootstrap, "at0-"), directory)
         print(f"direct: {len(direct)} calls, {sum(status != 0 for status, _ in direct.values())} of them refused")
-        for road in chosen.road or ROADS:
+        for number, road in enumerate(chosen.road or ROADS, 1):
             globs, of_bridge = ROADS[road]
             with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
-                told = _look(tools, Side(bridge.bootstrap, f"{road.replace(', ', '-')}-"), directory)
+                told = _look(tools, Side(bridge.bootstrap, f"at{number}-"), directory)
             others = [call for call in direct if told[call] != direct[call]]
             found += len(others)
             print(f"{road}: {len(told) - len(others)} calls end alike, {len(others)} otherwise")
@@ -307,6 +312,14 @@ def _owned(log: Path) -> int:
 def _consumed(logs: Sequence[Path]) -> int:
     events = [event for log in logs for event in _told(log)]
     return sum(cast("int", event["count"]) for event in events if event["name"] == "records_consumed")
+
+
+def _event(line: str) -> str:
+    """A line; of a VerifiableConsumer's with its partitions in order, as they come by chance."""
+    if not line.startswith("{"):
+        return line
+    told = cast("dict[str, list[object]]", json.loads(line))
+    return json.dumps({**told, "partitions": sorted(map(json.dumps, told.get("partitions", ())))})
 
 
 def _events(logs: Sequence[Path]) -> Sequence[str]:
