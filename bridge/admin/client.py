@@ -21,6 +21,10 @@ class NoAnswer(Exception):
     """There is no answer to show; the text has a code, what happened, the likely cause and the next step."""
 
 
+class NobodyThere(NoAnswer):
+    """No bridge listens at the address."""
+
+
 def ask_groups(admin: str) -> bytes:
     """The JSON of all groups; `admin` is HOST:PORT or a URL. Raises NoAnswer."""
     return _ask(admin, "/groups")
@@ -155,7 +159,7 @@ def _send(
         if fault:
             raise NoAnswer(fault) from None
         seen = str(problem) or type(problem).__name__
-        raise NoAnswer(
+        raise NobodyThere(
             f"EB-ADMIN-011: no bridge answers at {admin} ({seen}); it may not run, or "
             "listen elsewhere: check `epochbridge serve` and its admin.listen, and give its address with --admin"
         ) from None

@@ -166,8 +166,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
         wall_ms=wall_ms,
         passing=watch.passing(),
     )
-    moving = put_together(between)
-    moving.live.ears = watch
+    moving = _overheard_moves(between, watch)
     journals = _keep_journals(config, groups, upstream)
     # Where groups were moved to comes before where they stay: those that were moved stay nowhere.
     moving.recall()
@@ -193,8 +192,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
             files = (proxy.certificates, admin_files)
             configured.renew = partial(_renew, config, files, sources.tokens)
-            ears = _ears(watch, router, proxy, moving)
-            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, ears)
+            surveys = _surveys(configured, _access(proxy, questions), sources, _ears(watch, router, proxy, moving))
             _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
@@ -205,6 +203,17 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             await _wait_for_stop(signals, configured, notices)
             await _drain(config, groups, proxy)
             nursery.cancel_scope.cancel()
+
+
+def _overheard_moves(between: Between, watch: Watch) -> Moving:
+    """What moves groups; the event log hears of it."""
+    moving = put_together(between)
+    moving.live.ears = watch
+    return moving
+
+
+def _surveys(configured: Configured, access: ClusterAccess, sources: AdminSources, ears: Ears) -> AppSurveys:
+    return AppSurveys(configured, access, sources.snapshots, ears)
 
 
 def _services(between: Between, moving: Moving, counters: Counters) -> Services:

@@ -8,7 +8,7 @@ from functools import partial
 import trio
 
 from bridge.admin.bridge_option import CannotAsk, TlsFiles, bring_files, bring_token
-from bridge.admin.client import NoAnswer, ask_doctor, parse
+from bridge.admin.client import NoAnswer, NobodyThere, ask_doctor, parse
 from bridge.admin.doctor_page import examination_document
 from bridge.app.composition import AppError, fresh_member_id
 from bridge.app.examination import ClusterAccess, bridge_facts, examine_cluster
@@ -35,7 +35,8 @@ def ask_bridge(admin: str, token_path: str = "", files: TlsFiles = NO_FILES) -> 
         bring_files(files)
         return parse(ask_doctor(admin), admin)
     except (NoAnswer, CannotAsk) as problem:
-        raise AppError(str(problem)) from None
+        away = "; --bootstrap HOST:PORT looks at a cluster without a bridge" if isinstance(problem, NobodyThere) else ""
+        raise AppError(f"{problem}{away}") from None
 
 
 def look_from_here(config: Config) -> Mapping[str, object]:

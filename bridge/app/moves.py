@@ -84,8 +84,7 @@ def put_together(between: Between) -> Moving:
         Road.MAPPED: mapped,
     }
     ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads, roster)
-    moving = MovingGroups(ways, between.clock.now_ms)
-    roads[Road.MOVING] = moving
+    moving = roads[Road.MOVING] = MovingGroups(ways, between.clock.now_ms)
     places = Places(router, mapped, between.upstream.names, embedded)
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins

@@ -5,6 +5,7 @@ Where the engine tells of epochs (`is_led`) those in answers say nothing of reba
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.connections import SilenceFollower
@@ -27,6 +28,13 @@ from translators.dialects.ids import (
 GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 
 
+class Said(NamedTuple):
+    """A heartbeat of a consumer group, and what the client speaks of the member that it is for."""
+
+    request: ConsumerGroupHeartbeat
+    spoken: Protocol
+
+
 class ConsumerFollower:
     """Members of consumer groups, who beat by themselves or by the bridge."""
 
@@ -45,18 +53,9 @@ class ConsumerFollower:
         self._session_ms = session_ms
         self._silence = silence
 
-    def report_came(
-        self,
-        group: GroupTrack,
-        ref: object,
-        request: ConsumerGroupHeartbeat,
-        client: ClientIdentity,
-        spoken: Protocol,
-        at_us: int,
-    ) -> None:
-        """A heartbeat came of a member whose client speaks `spoken`: it may join, acknowledge what was to be given up,
-        or say something new.
-        """
+    def report_came(self, group: GroupTrack, ref: object, said: Said, client: ClientIdentity, at_us: int) -> None:
+        """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
+        request = said.request
         member = group.members.get(request.member_id)
         owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
         before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
@@ -65,7 +64,7 @@ class ConsumerFollower:
             join = Join(
                 member_id=request.member_id,
                 instance_id=request.instance_id,
-                protocol=spoken,
+                protocol=said.spoken,
                 inputs=inputs,
                 at_us=at_us,
             )
@@ -87,12 +86,12 @@ class ConsumerFollower:
         self,
         group: GroupTrack,
         ref: object,
-        request: ConsumerGroupHeartbeat,
+        said: Said,
         reply: ConsumerGroupHeartbeatReply,
-        spoken: Protocol,
         at_us: int,
     ) -> None:
         """A heartbeat was answered."""
+        request = said.request
         join = group.joins.pop(ref)
         member = group.members.get(reply.member_id or request.member_id)
         if reply.error is not ErrorCode.NONE:
@@ -105,20 +104,19 @@ class ConsumerFollower:
                 is_back = request.member_epoch == STATIC_LEAVE_EPOCH
                 self._writer.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
         else:
-            self._lives(group, join, request, reply, spoken, at_us)
+            self._lives(group, join, said, reply, at_us)
         self._writer.look(group, at_us)
 
     def _lives(
         self,
         group: GroupTrack,
         join: Join | None,
-        request: ConsumerGroupHeartbeat,
+        said: Said,
         reply: ConsumerGroupHeartbeatReply,
-        spoken: Protocol,
         at_us: int,
     ) -> None:
         writer = self._writer
-        member_id = reply.member_id or request.member_id
+        member_id = reply.member_id or said.request.member_id
         member = group.members.get(member_id)
         if not group.is_led and reply.member_epoch > group.epoch:
             if group.is_on_the_move and self._keeps_all(member, reply):
@@ -132,7 +130,7 @@ class ConsumerFollower:
             member = self._classic.tell_join(group, join, member_id)
         if member is None:
             return
-        member.speak(spoken)
+        member.speak(said.spoken)
         member.be_told_interval(reply.heartbeat_interval_ms)
         group.natives.add(member_id)
         writer.advance(group, member, reply.member_epoch, at_us)

@@ -13,7 +13,7 @@ from bridge.engine.state import Shard
 from bridge.log_lines import LogFields
 from bridge.telemetry.following.classic import ClassicFollower
 from bridge.telemetry.following.connections import SilenceFollower
-from bridge.telemetry.following.consumer import ConsumerFollower
+from bridge.telemetry.following.consumer import ConsumerFollower, Said
 from bridge.telemetry.following.engine import EngineFollower
 from bridge.telemetry.following.fact_fields import member_fields
 from bridge.telemetry.following.fact_writer import FROZEN_US, Explain, FactWriter, Log, Owner
@@ -178,7 +178,7 @@ class Follower:
             case LeaveGroup():
                 self._classic.leave_came(group, request, client)
             case ConsumerGroupHeartbeat():
-                self._consumer.report_came(group, ref, request, client, spoken, at_us)
+                self._consumer.report_came(group, ref, Said(request, spoken), client, at_us)
             case OffsetCommit():
                 if not self._commits.is_wanted(group, request):
                     # Groups that only commit have no members, and stayed for ever: 10,000 of them left no room.
@@ -195,7 +195,7 @@ class Follower:
         opened = self._close(ref)
         if opened is None:
             return
-        group, request, client, spoken = opened
+        group, request = opened.group, opened.request
         group.asking -= 1
         match request, reply:
             case JoinGroup(), JoinGroupReply():
@@ -203,13 +203,13 @@ class Follower:
             case SyncGroup(), SyncGroupReply():
                 self._classic.sync_answered(group, request, reply, at_us)
             case Heartbeat(), HeartbeatReply():
-                self._beat(group, request, reply.error, client, at_us)
+                self._beat(opened, request, reply.error, at_us)
             case LeaveGroup(), LeaveGroupReply():
                 self._classic.leave_answered(group, request, reply, at_us)
             case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
                 if reply.error is ErrorCode.NONE and request.member_epoch > JOIN_EPOCH:
-                    self._meet(group, request, reply.member_epoch, client, spoken, at_us)
-                self._consumer.report_answered(group, ref, request, reply, spoken, at_us)
+                    self._meet(opened, request, reply.member_epoch, at_us)
+                self._consumer.report_answered(group, ref, Said(request, opened.spoken), reply, at_us)
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
         self._hear(ref, group, request, reply)
@@ -267,34 +267,26 @@ class Follower:
             if member is not None and member.presence.connection != ref.connection:
                 self._silence.heard(ref.connection, group, member_id)
 
-    def _beat(
-        self, group: GroupTrack, request: Heartbeat, error: ErrorCode, client: ClientIdentity, at_us: int
-    ) -> None:
+    def _beat(self, opened: Opened, request: Heartbeat, error: ErrorCode, at_us: int) -> None:
+        group = opened.group
         if error is ErrorCode.NONE:
-            self._meet(group, request, request.generation, client, Protocol.CLASSIC, at_us)
+            self._meet(opened, request, request.generation, at_us)
             return
         member = group.members.get(request.member_id)
         if member is not None:
             self._classic.refused(group, member, error, Carrier.HEARTBEAT, at_us)
 
-    def _meet(
-        self,
-        group: GroupTrack,
-        request: Heartbeat | ConsumerGroupHeartbeat,
-        epoch: int,
-        client: ClientIdentity,
-        spoken: Protocol,
-        at_us: int,
-    ) -> None:
+    def _meet(self, opened: Opened, request: Heartbeat | ConsumerGroupHeartbeat, epoch: int, at_us: int) -> None:
         """A member that was there before anybody listened: on road `pass` a restart of the bridge shows it so."""
+        group = opened.group
         if group.is_led or request.member_id in group.members or group.road is Road.EMBEDDED:
             return
         is_classic = isinstance(request, Heartbeat)
         member = MemberTrack(
             member_id=request.member_id,
-            protocol=spoken,
+            protocol=Protocol.CLASSIC if is_classic else opened.spoken,
             instance_id=request.instance_id,
-            inputs=read_client(client),
+            inputs=read_client(opened.client),
             generation=epoch if is_classic else UNKNOWN_EPOCH,
             member_epoch=UNKNOWN_EPOCH if is_classic else epoch,
             reached=epoch,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, build_opener
 
 import click
@@ -170,9 +171,11 @@ def find_folder(admin: str) -> Path:
             document: object = json.loads(answer.read(ANSWER_BYTES_MAX))
     except (OSError, ValueError, RecursionError, HTTPException) as problem:
         fault = tls_fault(admin, problem)
+        # The library wraps what happened in its own words; an answer with a status is what happened.
+        seen = problem if isinstance(problem, HTTPError) or not isinstance(problem, URLError) else problem.reason
         raise NothingToShow(
             fault
-            or f"EB-TRACE-005: no bridge at {admin} says where its event log is ({problem}); name the folder with "
+            or f"EB-TRACE-005: no bridge at {admin} says where its event log is ({seen}); name the folder with "
             "--events, the bridge's admin address with --admin, or its token with --admin-token-path"
         ) from None
     path = document.get("path") if isinstance(document, dict) else None
