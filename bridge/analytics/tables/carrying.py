@@ -6,7 +6,7 @@ carried after that is made of the same.
 """
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -15,9 +15,10 @@ from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import CARRIED, CARRIED_FOR, FLAPS, MEMBERS, PHASES, REBALANCES, STALLS, Table
 from bridge.analytics.tables.flaps import last_owners
 from bridge.analytics.tables.members import living
-from bridge.analytics.tables.open_rebalances import BESIDE, may_change
+from bridge.analytics.tables.open_rebalances import may_change
 from bridge.analytics.tables.phases import open_phases
 from bridge.analytics.tables.positions import RUN, RUN_BITS, SEQ
+from bridge.analytics.tables.rebalances import BESIDE, kept_begun
 from bridge.analytics.tables.stalls import last_held
 
 CARRIES: Mapping[str, Callable[[DataFrame], DataFrame]] = {
@@ -30,13 +31,19 @@ CARRIES: Mapping[str, Callable[[DataFrame], DataFrame]] = {
 """What each table that is made of events needs of all earlier ones; every one also takes what it has carried itself."""
 
 
-def carried(events: DataFrame, order: DataFrame) -> DataFrame:
-    """Rows of `CARRIED` after these events, which are in order and may begin with such rows."""
-    parts = (_named(make(events_for(events, name)), name).drop("boot", "number", RUN) for name, make in CARRIES.items())
+def carried(events: DataFrame, order: DataFrame, begun: DataFrame) -> DataFrame:
+    """Rows of `CARRIED` after these events, which are in order and may begin with such rows; `begun` is theirs."""
+    wanted: dict[str, Callable[[DataFrame], DataFrame]] = {**CARRIES, REBALANCES.name: partial(may_change, begun=begun)}
+    parts = (_named(make(events_for(events, name)), name).drop("boot", "number", RUN) for name, make in wanted.items())
     rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
     number = f.col(SEQ).bitwiseAND(f.lit((1 << RUN_BITS) - 1))
     placed = rows.withColumns({RUN: f.shiftright(SEQ, RUN_BITS), "number": number}).drop("date")
     return conform(CARRIED, placed.join(f.broadcast(order), RUN))
+
+
+def begun_of(events: DataFrame) -> DataFrame:
+    """What the own facts of the rebalances say: it is needed for their table and for what is carried of them."""
+    return kept_begun(events_for(events, REBALANCES.name))
 
 
 def with_none(events: DataFrame) -> DataFrame:

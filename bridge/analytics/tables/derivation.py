@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.local_rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.carrying import carried, with_none
+from bridge.analytics.tables.carrying import begun_of, carried, with_none
 from bridge.analytics.tables.definitions import CARRIED, EVENTS, REJECTED, Table
 from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.positions import (
@@ -24,7 +24,7 @@ from bridge.analytics.tables.positions import (
     run_places,
     runs,
 )
-from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES, Stage, Tables
+from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES, Stage, Tables, makers
 from bridge.analytics.tables.store import EVER, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 
@@ -64,6 +64,7 @@ class Derivation:
         events = self.store.read_batches(EVENTS, NOTHING_YET, self.last_batch)
         order = runs(events).localCheckpoint()
         ordered = positioned(events, order)
+        begun = begun_of(with_none(ordered)) if self.goes_on else None
 
         def make(table: Table, rows: DataFrame) -> None:
             self.store.replace(table, rows, self.since)
@@ -71,12 +72,13 @@ class Derivation:
         def note_all() -> None:
             self.store.put_batch(REJECTED, clock_jumps(events), DERIVED_BATCH)
 
-        def carry_all() -> None:
-            rows = carried(with_none(ordered), order)
+        def carry_all(begun: DataFrame) -> None:
+            rows = carried(with_none(ordered), order, begun)
             self.store.replace(CARRIED, rows.repartitionByRange(FILES_OF_ALL, "group_id"))
 
-        made = {name: partial(_put, make, table, of, ordered) for name, (table, of) in FROM_EVENTS.items()}
-        yield made | {REJECTED.name: note_all} | ({CARRIED.name: carry_all} if self.goes_on else {})
+        made = {name: partial(_put, make, table, of, ordered) for name, (table, of) in makers(begun).items()}
+        carry = {} if begun is None else {CARRIED.name: partial(carry_all, begun)}
+        yield made | {REJECTED.name: note_all} | carry
         for table, join in FROM_TABLES.values():
             yield {table.name: partial(_join, make, table, join, partial(self._tables, events))}
 
@@ -86,14 +88,15 @@ class Derivation:
         events = self.store.read_groups(EVENTS, groups, self.last_batch).where(is_named)
         order = run_places(self.store.spark, extent.order)
         ordered = positioned(events, order)
+        begun = begun_of(with_none(ordered))
 
         def amend(table: Table, rows: DataFrame) -> None:
             self.store.amend(table, rows, groups, self.since)
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(with_none(ordered), order), groups, self.since)
+            self.store.put_groups(CARRIED, carried(with_none(ordered), order, begun), groups, self.since)
 
-        made = {name: partial(_put, amend, table, of, ordered) for name, (table, of) in FROM_EVENTS.items()}
+        made = {name: partial(_put, amend, table, of, ordered) for name, (table, of) in makers(begun).items()}
         yield made | {CARRIED.name: carry}
         for table, join in FROM_TABLES.values():
             yield {table.name: partial(_join, amend, table, join, partial(self._tables, events, is_named))}

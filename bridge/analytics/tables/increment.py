@@ -13,13 +13,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
+from bridge.analytics.spark.kept_rows import kept_rows
 from bridge.analytics.spark.local_rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.carrying import carried, carried_for, events_for, with_none
+from bridge.analytics.tables.carrying import begun_of, carried, carried_for, events_for, with_none
 from bridge.analytics.tables.daily import daily
 from bridge.analytics.tables.definitions import (
     CARRIED,
-    CARRIED_FOR,
     DAILY,
     DATE,
     EVENTS,
@@ -31,10 +31,10 @@ from bridge.analytics.tables.definitions import (
     STORMS,
     Table,
 )
-from bridge.analytics.tables.open_rebalances import BESIDE, strays
+from bridge.analytics.tables.open_rebalances import strays
 from bridge.analytics.tables.positions import positioned, run_places
 from bridge.analytics.tables.rebalances import KEY
-from bridge.analytics.tables.steps import FROM_EVENTS, Stage
+from bridge.analytics.tables.steps import Make, Stage, makers
 from bridge.analytics.tables.store import EVER, FIRST_DAY, Store
 from bridge.analytics.tables.storms import SPAN_US, storms
 
@@ -67,14 +67,19 @@ class Increment:
         kept = self._carried().join(named, "group_id", "left_semi").localCheckpoint()
         events = positioned(with_none(fresh).unionByName(kept, allowMissingColumns=True), order)
         if self.store.is_small(EVENTS, self.extent.after, self.last_batch):
-            # Twelve queries begin with them: each would plan how to read and to place them, which takes longer.
-            events = events.localCheckpoint()
-        changed: list[str] = []
+            # Twelve queries begin with them: each would plan how to read and to place them, which takes longer. What is
+            # new and what is carried are a piece each, and each order and each group would put them together anew.
+            is_one = self.store.is_small(CARRIED, self.extent.after, self.last_batch)
+            events = kept_rows(events.coalesce(1) if is_one else events)
+        changed, begun = list[str](), begun_of(events)
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(events, order), self.extent.groups - late, self.since)
+            self.store.put_groups(CARRIED, carried(events, order, begun), self.extent.groups - late, self.since)
 
-        made = {name: partial(self._make, table, events, kept, changed) for name, (table, _) in FROM_EVENTS.items()}
+        made = {
+            name: partial(self._make, table, make, events, kept, changed)
+            for name, (table, make) in makers(begun).items()
+        }
         yield made | {CARRIED.name: carry}
         self.days.update(self._fresh_days())
         if changed:
@@ -99,8 +104,7 @@ class Increment:
         on_time = sorted((group,) for group in self.extent.groups - late)
         return local_rows(self.store.spark, {"group_id": pa.string()}, on_time)
 
-    def _make(self, table: Table, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:
-        _, make = FROM_EVENTS[table.name]
+    def _make(self, table: Table, make: Make, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:
         rows, own = make(events_for(events, table.name)), f.broadcast(carried_for(kept, table))
         known: DataFrame | None = None
         if table in {PHASES, MEMBERS}:
@@ -110,8 +114,6 @@ class Increment:
             known = own.select(*(name for name in table.key if name != BEGAN), f.col("event_id").alias(BEGAN))
             rows = rows.join(f.broadcast(was), BEGAN, "left").where(~is_as_it_was).select(*table.column_names)
         elif table is REBALANCES:
-            beside = kept.where(f.col(CARRIED_FOR) == BESIDE).select(*KEY).distinct()
-            rows = rows.join(f.broadcast(beside), [*KEY], "left_anti").select(*table.column_names)
             known = own.select(*KEY).distinct()
         elif table is STALLS:
             ended = own.select(f.col("event_id").alias("fetched_event")).distinct()

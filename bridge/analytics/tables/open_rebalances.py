@@ -7,30 +7,25 @@ from bridge.analytics.tables import disturbance
 from bridge.analytics.tables.definitions import CARRIED_FOR, CHAIN_HEAD, REBALANCES
 from bridge.analytics.tables.disturbance import CHAIN
 from bridge.analytics.tables.positions import SEQ, SORT_KEY
-from bridge.analytics.tables.rebalances import KEY, KINDS, LAST_SEQ, OPEN, begun_rebalances
+from bridge.analytics.tables.rebalances import BESIDE, IS_BESIDE, KEY, KINDS, LAST_SEQ, OPEN, kept_begun
 from bridge.analytics.tables.stalls import partition_rows
 from bridge.telemetry.schema.facts import PartitionsAssigned, RebalanceBegan
 from bridge.telemetry.schema.terms import Road
 
 NAMING = (*KINDS, *disturbance.KINDS)
 """Facts that change the row of the rebalance they name."""
-BESIDE = "beside-rebalances"
-"""For what is carried of the rebalances before and behind those that may change: they say who superseded whom."""
 RECENT = 3
 """Rebalances that were spoken of last: what comes of a member after the end belongs to the last one."""
 _MARK, _CLOSED, _IS_HEAD = "mark", "closed", "is_head"
 
 
-def may_change(events: DataFrame) -> DataFrame:
+def may_change(events: DataFrame, begun: DataFrame | None = None) -> DataFrame:
     """Events of the rebalances that may yet change, and of each partition who had it last, in `carried_for` for what.
 
     Open ones may, the last ones, and all of a chain that one of these is in (`disturbance.CHAIN_MAX` at most); and what
-    is named and has no facts of its own yet.
+    is named and has no facts of its own yet. `begun` is what those say (`kept_begun`), if somebody knows already.
     """
-    # Kept, because what they are made of is much, and they are asked twice. As columns of its own, because Spark can't
-    # tell kept ones from those of the events they came from.
-    kept = _marks(events).localCheckpoint()
-    marks = f.broadcast(kept.toDF(*kept.columns))
+    marks = f.broadcast(_marks(kept_begun(events) if begun is None else begun))
     named = events.where(_names_one()).join(marks, [*KEY], "left").withColumn(_MARK, _mark())
     of_use = (f.col(_MARK) == REBALANCES.name) | ((f.col(_MARK) == BESIDE) & f.col("kind").isin(*KINDS))
     carried = named.where(of_use).withColumns({CARRIED_FOR: f.col(_MARK), CHAIN_HEAD: f.col(_IS_HEAD)}).drop(_IS_HEAD)
@@ -53,15 +48,12 @@ def _mark() -> Column:
     return f.coalesce(_MARK, f.lit(REBALANCES.name))
 
 
-def _marks(events: DataFrame) -> DataFrame:
+def _marks(begun: DataFrame) -> DataFrame:
     """Each rebalance that has facts of its own, and what it is carried for."""
     order, last = Window.partitionBy("group_id").orderBy(SEQ), Window.partitionBy("group_id").orderBy(f.desc(LAST_SEQ))
-    incomplete = events.where(f.col(CARRIED_FOR) == BESIDE).select(*KEY).distinct()
-    begun = begun_rebalances(events).select(*KEY, SEQ, LAST_SEQ, "outcome", CHAIN)
-    known = begun.join(f.broadcast(incomplete.withColumn("is_beside", f.lit(True))), [*KEY], "left")
     is_last = f.lead(SEQ).over(order).isNull() | (f.row_number().over(last) <= RECENT)
-    is_own = ((f.col("outcome") == OPEN) | is_last) & f.col("is_beside").isNull()
-    judged = known.withColumn("is_own", is_own)
+    is_own = ((f.col("outcome") == OPEN) | is_last) & ~f.col(IS_BESIDE)
+    judged = begun.select(*KEY, SEQ, LAST_SEQ, "outcome", CHAIN, IS_BESIDE).withColumn("is_own", is_own)
     whole = judged.withColumn("is_own", f.max("is_own").over(Window.partitionBy("group_id", CHAIN)))
     is_beside = f.lag("is_own", 1, False).over(order) | f.lead("is_own", 1, False).over(order)
     mark = f.when(f.col("is_own"), REBALANCES.name).when(is_beside, BESIDE).otherwise(_CLOSED)

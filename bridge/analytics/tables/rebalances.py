@@ -8,7 +8,8 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import CHAIN_HEAD, REBALANCES
+from bridge.analytics.spark.kept_rows import kept_rows
+from bridge.analytics.tables.definitions import CARRIED_FOR, CHAIN_HEAD, REBALANCES
 from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY, elapsed_us, moment
 from bridge.analytics.tables.stalls import partition_rows
@@ -24,29 +25,38 @@ from bridge.telemetry.schema.terms import Outcome, Road
 KEY = ("group_id", "rebalance_id")
 KINDS = (RebalanceBegan.kind, RebalanceEnded.kind, RebalanceExplained.kind, TargetComputed.kind)
 OPEN = "open"
-LAST_SEQ = "last_seq"
+LAST_SEQ, IS_BESIDE = "last_seq", "is_beside"
+BESIDE = "beside-rebalances"
+"""For what is carried of the rebalances before and behind those that may change: they say who superseded whom."""
 _EXPLAINED = ("cause", "caused_by", "evidence", "critical_member", "critical_phase", "waited_us", "sentence")
 _TARGET = ("assignor", "moved", "forced_minimum", "member_count", "partition_count")
 
 
-def rebalances(events: DataFrame) -> DataFrame:
-    """One row per rebalance that any of its own facts names; one whose begin is not in the log begins with them."""
-    # Kept, because the chains are needed before the rows are: to fold all facts twice is dear. As columns of its own,
-    # because Spark can't tell kept ones from those of the events they came from.
-    kept = begun_rebalances(events).localCheckpoint()
-    begun = kept.toDF(*kept.columns)
-    disturbed = disturbances(events, begun.select(*KEY, CHAIN))
-    told = begun.join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
+def rebalances(events: DataFrame, begun: DataFrame | None = None) -> DataFrame:
+    """One row per rebalance that any of its own facts names; one whose begin is not in the log begins with them. None
+    for those that are only beside others. `begun` is what those facts say (`kept_begun`), if somebody knows already.
+    """
+    known = kept_begun(events) if begun is None else begun
+    disturbed = disturbances(events, known.select(*KEY, CHAIN))
+    told = known.where(~f.col(IS_BESIDE)).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
     return conform(REBALANCES, told.transform(_counted))
 
 
+def kept_begun(events: DataFrame) -> DataFrame:
+    """`begun_rebalances` for several questions: to fold all facts once for each is dear."""
+    kept = kept_rows(begun_rebalances(events))
+    # As columns of its own, because Spark can't tell kept ones from those of the events they came from.
+    return kept.toDF(*kept.columns)
+
+
 def begun_rebalances(events: DataFrame) -> DataFrame:
-    """What the own facts of each rebalance say, and which one is the first of its chain.
+    """What the own facts of each rebalance say, the first of its chain, and whether it is only beside others.
 
     `seq` is where it began, `last_seq` where the last of its own facts stands.
     """
     facts = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != ""))
     heads = [f.max(CHAIN_HEAD).alias(CHAIN_HEAD)] if CHAIN_HEAD in events.columns else []
+    is_beside = f.coalesce(f.max(f.col(CARRIED_FOR) == BESIDE), f.lit(False)) if CARRIED_FOR in events.columns else None
     folded = (
         facts.withColumn("at", moment())
         .groupBy(*KEY)
@@ -62,6 +72,7 @@ def begun_rebalances(events: DataFrame) -> DataFrame:
             _last(RebalanceExplained.kind, *_EXPLAINED).alias("why"),
             _last(TargetComputed.kind, *_TARGET).alias("target"),
             *heads,
+            (f.lit(False) if is_beside is None else is_beside).alias(IS_BESIDE),
         )
     )
     superseding = folded.withColumn("supersedes", f.coalesce("began.supersedes", f.lit(""))).transform(chained)

@@ -1,6 +1,7 @@
 """Which table is made from which: the functions, as data."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -15,7 +16,8 @@ from bridge.analytics.tables.storms import storms
 
 Tables = Mapping[str, DataFrame]
 Stage = Mapping[str, Callable[[], None]]
-FROM_EVENTS: Mapping[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
+Make = Callable[[DataFrame], DataFrame]
+FROM_EVENTS: Mapping[str, tuple[Table, Make]] = {
     table.name: (table, make)
     for table, make in (
         (PHASES, phases),
@@ -26,6 +28,13 @@ FROM_EVENTS: Mapping[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
     )
 }
 """Tables made from the events in order."""
+
+
+def makers(begun: DataFrame | None) -> Mapping[str, tuple[Table, Make]]:
+    """`FROM_EVENTS`, where what the own facts of rebalances say may be known already (`carrying.begun_of`)."""
+    return {**FROM_EVENTS, REBALANCES.name: (REBALANCES, partial(rebalances, begun=begun))}
+
+
 FROM_TABLES: Mapping[str, tuple[Table, Callable[[Tables], DataFrame]]] = {
     STORMS.name: (STORMS, lambda tables: storms(tables[REBALANCES.name])),
     DAILY.name: (DAILY, daily),

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables import increment
 from bridge.analytics.tables.batch_history import Extent, History
+from bridge.analytics.tables.carrying import begun_of
 from bridge.analytics.tables.definitions import EVENTS, REBALANCES, STORMS
 from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.increment import Increment
@@ -37,8 +38,19 @@ def make(derivation: Derivation) -> None:
 
 
 @pytest.mark.timeout(900)
-def test_tables_of_any_events_are_those_of_a_run(spark: SparkSession, store: Store, tmp_path: Path) -> None:
-    """Whatever follows whatever, in a dozen groups, with some that come late: every row of every table."""
+def test_tables_of_any_events_are_those_of_a_run(
+    spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever follows whatever, in a dozen groups, with some that come late: every row of every table. What is new and
+    what is carried are one piece, so that no order and no group has to put them together.
+    """
+    pieces: list[int] = []
+
+    def noted(events: DataFrame) -> DataFrame:
+        pieces.append(events.rdd.getNumPartitions())
+        return begun_of(events)
+
+    monkeypatch.setattr(increment, "begun_of", noted)
     batches = [*wild_batches(seed=7, groups=12, batches=3, events=600)]
     some_late(batches, seed=7, count=3)
     history = History(store)
@@ -56,6 +68,7 @@ def test_tables_of_any_events_are_those_of_a_run(spark: SparkSession, store: Sto
     assert {name: rows - made[name] for name, rows in brought.items()} == {name: Counter() for name in made}
     assert {name: rows - brought[name] for name, rows in made.items()} == {name: Counter() for name in made}
     assert 0 < min(late) <= max(late) < 0.9
+    assert pieces == [1, 1]
     assert all(made[name] for name in ("phases", "rebalances", "stalls", "members", "flaps", "storms", "daily"))
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 
 from bridge.analytics.tables.carrying import with_none
 from bridge.analytics.tables.definitions import CARRIED_FOR, REBALANCES
-from bridge.analytics.tables.open_rebalances import BESIDE, RECENT, may_change, strays
+from bridge.analytics.tables.open_rebalances import RECENT, may_change, strays
+from bridge.analytics.tables.rebalances import BESIDE
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import Fact, RebalanceBegan, RebalanceEnded
 from bridge.telemetry.schema.terms import News, Outcome, Protocol, Road
