@@ -1,7 +1,7 @@
 """Laws of the whole bridge: what it does for nobody, and for a member that has nothing new, is next to nothing.
 
-It once woke ten times a second to look after moves that nobody had ordered. Its calls are counted, since no machine
-counts them differently on a busy day.
+It once woke ten times a second to look after moves that nobody had ordered, and opened a connection a second to look
+for other bridges. Passes of the scheduler and calls are counted, which are the same on a busy day.
 """
 
 import sys
@@ -36,8 +36,8 @@ from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName
 SETTLED_S, IDLE_S = 5.0, 30.0
 JUMPS_AFTER_S = 0.02
 """Its sockets are real ones: so long nobody may have anything to do before the time goes on."""
-PASSES_MAX_PER_S = 20
-"""Each step of the clock makes two, and each question to the broker, who is in the same process, some more."""
+PASSES_MAX_PER_S = 7
+"""Each step of the clock makes one, and each question to the broker, who is in the same process, some more."""
 VERSIONS = {ApiKey.JOIN_GROUP: 9, ApiKey.SYNC_GROUP: 5, ApiKey.HEARTBEAT: 4}
 JOIN = JoinGroup(
     group_id=GroupId("group"),
