@@ -6,8 +6,8 @@ A heartbeat like the last one with an answer like the last one is not even decod
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from bridge.kept_names import NAME_CHARS_MAX, kept_name
 from bridge.log_lines import PASSING, LogFields
@@ -111,9 +111,10 @@ _ASKED = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
 _ANSWERED = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """The last heartbeat of a connection and its answer, without their correlation ids."""
+class Beat(NamedTuple):
+    """The last heartbeat of a connection and its answer, without their correlation ids. A tuple, since one is made and
+    compared with each heartbeat.
+    """
 
     request: bytes
     answer: bytes
@@ -123,8 +124,7 @@ NOTHING_SAID = Beat(b"", b"")
 """Of a connection whose first heartbeat is not answered yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """A request as it came: who sent it to which broker, and when (monotonic microseconds)."""
 
     request: PassingRequest
@@ -167,8 +167,7 @@ class ObservedPassing(PassingLog):
         self._follower.spoke(ref.connection, sent.at_us)
         if api_key in BEATS:
             self._beats.setdefault(ref.connection, NOTHING_SAID)
-            request.keep()
-            return partial(self._hear_beat, ref, sent)
+            return partial(self._hear_beat, ref, sent, request.keep())
         if self._is_not_worth_it(request):
             return None
         is_followed: list[bool] = []
@@ -227,9 +226,8 @@ class ObservedPassing(PassingLog):
             self._follower.served(ref, reply, broker_id, at_us)
         self._follower.answered(ref, reply, at_us)
 
-    def _hear_beat(self, ref: RequestRef, sent: Sent, answer: bytes) -> None:
+    def _hear_beat(self, ref: RequestRef, sent: Sent, frame: bytes, answer: bytes) -> None:
         """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
-        frame = sent.request.keep()
         beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
         # An answer may come when its connection is gone: nothing is kept for that one any more.
         known = self._beats.get(ref.connection)

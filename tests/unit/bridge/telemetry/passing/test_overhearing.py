@@ -1,7 +1,9 @@
 """What passes is read from its bytes, only as far as somebody cares, and never held back by what can't be read."""
 
 import struct
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
@@ -30,6 +32,7 @@ from translators.dialects.offsets import (
     TopicCommit,
 )
 
+CALLS_MAX = 9
 VERSIONS = {
     ApiKey.JOIN_GROUP: 7,
     ApiKey.SYNC_GROUP: 5,
@@ -95,6 +98,28 @@ def test_heartbeat_like_the_last_one_is_not_even_decoded(monkeypatch: pytest.Mon
     listener.passing.disconnected(1)
     listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 100)
     assert listener.guard.bugs == 1
+
+
+def test_heartbeat_like_the_last_one_takes_few_calls() -> None:
+    """Every heartbeat that passes costs this: functions of Python, those that make its values included."""
+    listener = _joined()
+    listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+    frame = encode_request(ApiKey.HEARTBEAT, 4, 2, CLIENT.client_id, beat("a", 1))
+    answer, header, ref = encode_reply(ApiKey.HEARTBEAT, 4, 2, beaten()), _header(frame), RequestRef(0, 1, 2)
+    called: list[str] = []
+
+    def note(caller: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.append(caller.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        hear = listener.passing.overhear(ref, PassingRequest(header, frame, (GROUP,)), CLIENT, None)
+        assert hear is not None
+        hear(answer)
+    finally:
+        sys.setprofile(None)
+    assert 0 < len(called) <= CALLS_MAX, called
 
 
 def test_answer_after_its_connection_is_gone_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
