@@ -43,6 +43,11 @@ from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroupRep
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, classic_member_id
 
+PROMISED_MAX = 10_000
+"""How many ids a group has promised at once. The oldest promise makes room for the next, and whoever it was made to is
+told to join anew: a hundred bytes had an id kept for up to half an hour, and nobody was ever refused.
+"""
+
 
 def take_join(turn: Turn, command: ClassicJoin) -> None:
     """Carry out a JoinGroup; a group that does not exist, or is an empty consumer group, begins with it.
@@ -149,6 +154,8 @@ def _take_new(turn: Turn, group: ClassicGroup, command: ClassicJoin) -> None:
     if former_id is not None:
         replace_static(turn, group, seating, former_id)
     elif request.instance_id is None and request.needs_member_id:
+        if len(group.pending) >= PROMISED_MAX:
+            turn.write(MemberIdWithdrawn(group.group_id, next(iter(group.pending))))
         at_ms = turn.now_ms + request.session_timeout_ms
         turn.write(
             MemberIdPromised(group.group_id, member_id), DeadlineSet(session_key(group.group_id, member_id), at_ms)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.engine.classic import joining
 from bridge.engine.classic.seats import refuse_join
 from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from bridge.engine.settings import EngineSettings
@@ -76,6 +77,18 @@ def test_dynamic_newcomer_told_its_id_first() -> None:
     assert (bench.phase, list(bench.group.pending)) == (Phase.EMPTY, ["client-1"])
     bench.pass_time(SESSION_MS)
     assert (list(bench.group.pending), bench.join_code(join_of("client-1"))) == ([], UNKNOWN)
+
+
+def test_oldest_promise_makes_room_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever only ever asks for ids keeps no more of them; the others' are good."""
+    monkeypatch.setattr(joining, "PROMISED_MAX", 2)
+    bench = ClassicBench()
+    promised = [bench.promise() for _ in range(3)]
+    assert list(bench.group.pending) == promised[1:]
+    assert bench.join_code(join_of(promised[0])) is UNKNOWN
+    for one in promised[1:]:
+        bench.join(join_of(one))
+    assert (list(bench.group.members), bench.group.pending) == (promised[1:], {})
 
 
 def test_promised_id_joins_with_it() -> None:
