@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
-from bridge.kept_names import kept_name
+from translators.dialects.kept_names import kept_name
 
 EMBEDDED, PASSING, UPSTREAM = "embedded", "pass", "upstream"
 REPEAT_MS = 60_000

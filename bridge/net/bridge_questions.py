@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import trio
 
-from bridge.kept_names import KeptNames
 from bridge.log_lines import LogFields
 from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import BrokerClosed, exchange
@@ -61,6 +60,7 @@ from translators.dialects.consumer import (
 )
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
+from translators.dialects.kept_names import KeptNames
 from translators.dialects.offsets import (
     FetchedGroup,
     GroupOffsets,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from bridge.kept_names import NAME_CHARS_MAX, kept_name
 from bridge.log_lines import PASSING, LogFields
 from bridge.session.contracts import Hear, PassingRequest
 from bridge.session.limits import LARGE_BODY_BYTES
@@ -25,6 +24,7 @@ from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONS
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import quote
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""

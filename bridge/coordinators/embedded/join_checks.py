@@ -9,7 +9,6 @@ import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
 from bridge.coordinators.embedded.regular_expressions import Patterns
-from bridge.kept_names import KeptNames
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -18,6 +17,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsu
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
+from translators.dialects.kept_names import KeptNames
 
 LOOK_TIMEOUT_MS = 5_000
 """How long a join may wait for the broker's word before its client is told to try again."""

@@ -2,12 +2,12 @@
 
 import pytest
 
-from bridge.kept_names import NAME_CHARS_MAX
 from bridge.telemetry import passing
 from bridge.telemetry.passing import OTHERS, PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
 from translators.dialects.ids import ClientIdentity, GroupId
+from translators.dialects.kept_names import NAME_CHARS_MAX
 
 CLIENT = ClientIdentity(client_id="c", client_host="/127.0.0.1")
 

@@ -1,6 +1,6 @@
 """Long names are told apart and not kept."""
 
-from bridge.kept_names import NAME_CHARS_MAX, KeptNames, kept_name
+from translators.dialects.kept_names import NAME_CHARS_MAX, KeptNames, kept_name
 
 LONG = "n" * 32_767
 

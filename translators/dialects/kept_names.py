@@ -1,7 +1,4 @@
-"""Names that clients chose, as keys of what is remembered: Kafka lets a name have 32 kB, and 10,000 of them are 320 MB.
-
-It must not know what is remembered of them.
-"""
+"""Names that clients chose, as keys of what is remembered: Kafka lets a name have 32 kB, and 10,000 of them are 320 MB."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
