@@ -1,4 +1,4 @@
-"""Names that clients chose, as keys of what is remembered: Kafka lets a name have 32 kB, and 10,000 of them are 320 MB."""
+"""Names that clients chose, as keys of what is remembered: Kafka lets each have 32 kB, and 10,000 are 320 MB."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
