@@ -306,6 +306,7 @@ class KafkaGroup:
         holder = None if request.instance_id is None else group.instances.get(request.instance_id)
         if holder is not None and member_id not in ("", holder):
             return JoinGroupReply(error=ErrorCode.FENCED_INSTANCE_ID, member_id=member_id)
+        comes_back = holder is not None and not _is_classic(group.members[holder])
         name = self._common_protocol(request)
         if name is None:
             return JoinGroupReply(error=ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id=member_id)
@@ -336,8 +337,9 @@ class KafkaGroup:
             request.rebalance_timeout_ms,
             self._now_ms + request.session_timeout_ms,
         )
-        if request.instance_id is not None and all(map(_is_classic, group.members.values())):
-            # The last static member that comes back turns the group, and nobody hears of it.
+        if comes_back and all(map(_is_classic, group.members.values())):
+            # The last static member that comes back turns the group, and nobody hears of it; one that was a classic
+            # member before does not (K3.30).
             self._become_classic()
         return JoinGroupReply(
             error=ErrorCode.NONE,
