@@ -59,11 +59,11 @@ async def play(coordinators: Coordinators, clock: Clock, played: Round) -> Playe
                 if isinstance(state, Failed):
                     await _await_removal(taken.effects, receiver)
                     return state
+                due_ms = next_deadline(state)
                 if clock.now_ms() < played.deadline_ms and receiver.statistics().current_buffer_used:
                     # What has come counts before what was to be asked anew without it.
-                    event = await receiver.receive()
-                else:
-                    event = await _next_event(receiver, clock, next_deadline(state))
+                    due_ms = played.deadline_ms
+                event = await _next_event(receiver, clock, due_ms)
                 taken = step(state, event, clock.now_ms())
         finally:
             nursery.cancel_scope.cancel()
