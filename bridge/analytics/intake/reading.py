@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType
 
-from bridge.analytics.intake.columns import LongLine
+from bridge.analytics.intake.columns import LAST_DAY, LongLine
 from bridge.analytics.spark.column_types import conform, log_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, REJECTED
 from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
@@ -20,6 +20,7 @@ REASON, DETAIL = "_reason", "_detail"
 _SAID, _IS_CORRUPT = "said", "is_corrupt"
 _BEGIN, _END = '{"schema_version":', "}"
 """How every line begins and ends that a bridge wrote whole."""
+END_US = (LAST_DAY + 1) * DAY_US - 1
 Fault = tuple[Column, str, Column]
 """A condition on a row, the reason for which it is set aside, and the words that tell it."""
 GROUP_KINDS = sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names)
@@ -140,6 +141,8 @@ def _faults() -> tuple[Fault, ...]:
         (version > SCHEMA_VERSION, NEWER, newer),
         (is_strange, FOREIGN, f.lit("no kind of event that is known")),
         (_lacks_stamp(), FOREIGN, f.lit("a stamp, or the group of an event about a group, is missing")),
+        # A day of more digits than the log of a table can read ended the whole batch, at each new start.
+        (~f.col("wall_us").between(0, END_US), FOREIGN, f.lit("a wall clock from before 1970 or after 9999")),
     )
 
 

@@ -36,6 +36,8 @@ STRANGERS = {
     "no kind of ours": json.dumps({**DOCUMENT, "kind": "cake-baked"}),
     "no stamp": json.dumps({name: value for name, value in DOCUMENT.items() if name != "mono_us"}),
     "no group": json.dumps({**DOCUMENT, "kind": "group-deleted"}),
+    "a day of no calendar": json.dumps({**DOCUMENT, "wall_us": 9 * 10**18}),
+    "a day before all bridges": json.dumps({**DOCUMENT, "wall_us": -1}),
     "glued": GOOD + GOOD,
     "newer": json.dumps({**DOCUMENT, "schema_version": SCHEMA_VERSION + 1}),
 }
@@ -44,7 +46,7 @@ STRANGERS = {
 def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
     """Issue: truncated, foreign or newer; a blank line is nothing."""
     rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select(REASON).collect()
-    assert [row[REASON] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 9, "newer-schema"]
+    assert [row[REASON] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 11, "newer-schema"]
 
 
 def test_judged_lines_are_the_parsed_ones_without_a_reason(spark: SparkSession) -> None:
