@@ -109,9 +109,13 @@ def test_disk_that_is_full_is_one_sentence_and_leaves_the_earlier_tables(store: 
     write_log(events, FleetPlan(groups=2, rebalances=3))
     gateway = store.spark.sparkContext._gateway
     assert gateway is not None
-    for pid, code in ((os.getpid(), "EB-ANALYTICS-011"), (gateway.proc.pid, "EB-ANALYTICS-012")):
+    # Of so little Spark writes what it exchanges between its own tasks alone, some kB at a time.
+    for pid, size_bytes, code in (
+        (os.getpid(), 8_192, "EB-ANALYTICS-011"),
+        (gateway.proc.pid, 512, "EB-ANALYTICS-012"),
+    ):
         told = pytest.raises(AnalyticsError, match=rf"^{code}: .*File too large.*run the same command again")
-        with told, files_of_at_most(pid, 8_192), told_failures():
+        with told, files_of_at_most(pid, size_bytes), told_failures():
             make_tables(store, event_lines(store.spark, str(events)), hush)
         assert contents(pinned(store)) == earlier
     make_tables(store, event_lines(store.spark, str(events)), hush)

@@ -49,7 +49,8 @@ def parsed(lines: DataFrame) -> DataFrame:
     said = _written(lines).withColumn(_SAID, f.from_json(_listed(), ArrayType(log_schema())))
     # Spark would parse the line anew for every condition on it; what is inlined is parsed once.
     rows = said.select(LINE, SOURCE, f.col(_SAID).isNull().alias(_IS_CORRUPT), f.inline_outer(_SAID))
-    return rows.withColumns({DATE: utc_day(f.col("wall_us")), REASON: _reason(), DETAIL: _detail()}).drop(_IS_CORRUPT)
+    day = f.when(_has_day(), utc_day(f.col("wall_us")))
+    return rows.withColumns({DATE: day, REASON: _reason(), DETAIL: _detail()}).drop(_IS_CORRUPT)
 
 
 def accepted(rows: DataFrame, batch: int) -> DataFrame:
@@ -85,6 +86,13 @@ def refused_long(spark: SparkSession, lines: Iterable[LongLine], batch: int) -> 
 def utc_day(wall_us: Column) -> Column:
     """The UTC day of microseconds since 1970."""
     return f.date_from_unix_date(f.floor(wall_us / f.lit(DAY_US)).cast("int"))
+
+
+def _has_day() -> Column:
+    """A day of more digits than the log of a table can read ended the whole batch, at each new start: neither an event
+    nor what is set aside may be of one.
+    """
+    return f.col("wall_us").between(0, END_US)
 
 
 def _written(lines: DataFrame) -> DataFrame:
@@ -141,8 +149,7 @@ def _faults() -> tuple[Fault, ...]:
         (version > SCHEMA_VERSION, NEWER, newer),
         (is_strange, FOREIGN, f.lit("no kind of event that is known")),
         (_lacks_stamp(), FOREIGN, f.lit("a stamp, or the group of an event about a group, is missing")),
-        # A day of more digits than the log of a table can read ended the whole batch, at each new start.
-        (~f.col("wall_us").between(0, END_US), FOREIGN, f.lit("a wall clock from before 1970 or after 9999")),
+        (~_has_day(), FOREIGN, f.lit("a wall clock from before 1970 or after 9999")),
     )
 
 
