@@ -163,7 +163,9 @@ class CommitForwarder:
             return
         if has_foreign_members(reply):
             self._ways.report_foreign(pending.request.group_id)
-            reply = refuse_commit(pending.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            # Not 15: while a release waited for a broker to forget an id, kafka-python looked for the coordinator with
+            # each try and sent no heartbeat in between, until its session was over.
+            reply = refuse_commit(pending.request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self._ways.deliver(pending.ref, reply)
         self._end(commit_id, pending.places)
 

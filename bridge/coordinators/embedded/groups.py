@@ -47,6 +47,7 @@ from bridge.engine.commands import (
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted, RegularExpressionWanted
 from bridge.engine.queries import group_type, has_members, subscribed_names
+from bridge.log_lines import Line, RateLimitedLog
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, PATTERNS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
@@ -57,7 +58,7 @@ from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, Leave
 from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, Resource
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.counts import counted
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicName, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
@@ -105,6 +106,7 @@ class EmbeddedGroups:
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
+        self._told_foreign = RateLimitedLog(LOG)
         self._patterns = Patterns(
             catalog, lambda: owner.shard.pattern_users, self.task.queue, lambda: self.task.has_queued
         )
@@ -461,9 +463,10 @@ class EmbeddedGroups:
     def _report_foreign(self, group_id: GroupId) -> None:
         reason = "the broker refused a commit because the group has members there"
         self.join_checks.report_foreign(group_id, reason)
-        LOG.error(
-            "EB-GROUP-004: group %r is bypassed: %s", group_id, reason, extra=group_fields(self.owner.shard, group_id)
-        )
+        fields = group_fields(self.owner.shard, group_id)
+        line = Line(logging.ERROR, "EB-GROUP-004: group %r is bypassed: %s", (quote(group_id), reason), fields)
+        # Clients commit again ten times a second.
+        self._told_foreign.write(self._clock.now_ms(), group_id, line)
 
     def _change_topics(self, change: TopicsChange) -> None:
         self.task.queue(ChangeTopics(change.changed, change.removed))
