@@ -4,15 +4,17 @@ at rest; with the members whose client forgot its id when it was told that its g
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from itertools import count
 from typing import Generic, assert_never
 
+from bridge.coordinators.leaving import Departures, OpenFarewells
 from bridge.coordinators.machines import Machines, is_present
 from bridge.coordinators.takeover import Takeovers
 from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
+from translators.classic_member.departing import waits_for_farewell
 from translators.classic_member.events import Answered, Ask, Depart, Effect, Event, LeaveReceived, Reply
 from translators.classic_member.states import (
     Absent,
@@ -24,7 +26,7 @@ from translators.classic_member.states import (
     State,
 )
 from translators.classic_member.tenure import usable
-from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.coordinator import (
     CoordinatorCalled,
     CoordinatorEvent,
@@ -102,62 +104,6 @@ class ForgottenIds:
             del self._suspects[key]
 
 
-Verdicts = Sequence[ErrorCode | None]
-"""One per entry of a request: what becomes of it, None where the engine is to say."""
-
-
-class Departures:
-    """The LeaveGroup requests of one turn that wait for the engine's part of their answer."""
-
-    def __init__(self) -> None:
-        self._begun: dict[RequestRef, tuple[LeaveGroup, Verdicts]] = {}
-
-    def begin(self, ref: RequestRef, request: LeaveGroup, verdicts: Verdicts) -> LeaveGroupReply | None:
-        """The answer if no entry is left for the engine, else None."""
-        if None not in verdicts:
-            return LeaveGroupReply(error=ErrorCode.NONE, members=_answers(request, verdicts))
-        self._begun[ref] = (request, verdicts)
-        return None
-
-    def remainder(self, ref: RequestRef) -> LeaveGroup:
-        """What the engine has to do of the request."""
-        request, verdicts = self._begun[ref]
-        entries = (entry for entry, code in zip(request.members, verdicts, strict=True) if code is None)
-        return replace(request, members=tuple(entries))
-
-    def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
-        """The whole answer in the order asked, with the engine's part in its places; whole already if not begun."""
-        request, verdicts = self._begun.pop(ref, (None, ()))
-        if request is None or reply.error is not ErrorCode.NONE:
-            return reply
-        theirs = iter(reply.members)
-        codes = tuple(next(theirs).error if code is None else code for code in verdicts)
-        return replace(reply, members=_answers(request, codes))
-
-    def clear(self) -> None:
-        """Forget what was begun: the turn has failed."""
-        self._begun.clear()
-
-
-def once_each(leavers: Sequence[tuple[MemberRef, ErrorCode | None]]) -> list[tuple[MemberRef, ErrorCode | None]]:
-    """The verdicts where a member that is named again is not there any more."""
-    gone: set[MemberRef] = set()
-    judged: list[tuple[MemberRef, ErrorCode | None]] = []
-    for key, code in leavers:
-        judged.append((key, ErrorCode.UNKNOWN_MEMBER_ID if key in gone else code))
-        if code is None or code is ErrorCode.NONE:
-            gone.add(key)
-    return judged
-
-
-def _answers(request: LeaveGroup, codes: Verdicts) -> tuple[LeftMember, ...]:
-    return tuple(_left(entry, code) for entry, code in zip(request.members, codes, strict=True) if code is not None)
-
-
-def _left(entry: LeavingMember, code: ErrorCode) -> LeftMember:
-    return LeftMember(member_id=entry.member_id, instance_id=entry.instance_id, error=code)
-
-
 ROUNDS_MAX = 10_000
 """How often a turn may go back and forth between machines and coordinator before that is taken for a bug."""
 
@@ -182,6 +128,7 @@ class Exchange(Generic[OrderT]):
         self.coordinator = coordinator
         self.machines = machines
         self.departures = Departures()
+        self.farewells = OpenFarewells()
         self.forgotten_ids = ForgottenIds()
         self._takeovers = Takeovers(machines)
         self._switching: dict[RequestRef, MemberRef] = {}
@@ -192,6 +139,19 @@ class Exchange(Generic[OrderT]):
     def reply(self, ref: RequestRef, reply: MembershipReply) -> None:
         """Queue an answer."""
         self._replies.append((ref, reply))
+
+    def expect_farewells(self, ref: RequestRef, leaving: Collection[MemberRef], until_ms: int) -> None:
+        """The LeaveGroup `ref` is to be answered by `reply_leave` when the coordinator has heard these members out."""
+        self.farewells.expect(ref, [key for key in leaving if waits_for_farewell(self.machines.get(key))], until_ms)
+
+    def reply_leave(self, ref: RequestRef, reply: LeaveGroupReply) -> None:
+        """Queue the answer of a LeaveGroup, once its farewells are heard."""
+        if not self.farewells.keeps(ref, reply):
+            self._replies.append((ref, reply))
+
+    def pass_farewells(self, now_ms: int) -> None:
+        """Queue the answers that have waited long enough."""
+        self._replies += self.farewells.take_due(now_ms)
 
     def expect_switch(self, ref: RequestRef, key: MemberRef) -> None:
         """If the heartbeat `ref` is accepted, the classic member `key` speaks the consumer protocol from then on."""
@@ -212,6 +172,7 @@ class Exchange(Generic[OrderT]):
         self._switching.clear()
         self.departures.clear()
         self._replies += self._takeovers.abandon_syncs()
+        self._replies += self.farewells.take_all()
         held = self.coordinator.open_questions()
         lost = [key for key, number in self._asked.items() if key._replace(number=number) not in held]
         for key in lost:
@@ -241,6 +202,7 @@ class Exchange(Generic[OrderT]):
         self._switching.clear()
         self._asked.clear()
         self.departures.clear()
+        self.farewells.take_all()
         self._takeovers.clear()
 
     def settle(self, now_ms: int) -> None:
@@ -278,6 +240,7 @@ class Exchange(Generic[OrderT]):
                 self._asked.pop(key, None)
                 self.forgotten_ids.forget(key)
                 self.machines.drop(key)
+                self._hear_out(key)
             case _:
                 assert_never(event)
 
@@ -289,7 +252,10 @@ class Exchange(Generic[OrderT]):
             self.feed(key, Answered(event.answer), now_ms)
 
     def _answer_request(self, ref: RequestRef, reply: MembershipReply, now_ms: int) -> None:
-        self._replies.append((ref, self.departures.end(ref, reply) if isinstance(reply, LeaveGroupReply) else reply))
+        if isinstance(reply, LeaveGroupReply):
+            self.reply_leave(ref, self.departures.end(ref, reply))
+            return
+        self._replies.append((ref, reply))
         switched = self._switching.pop(ref, None) if self._switching else None
         if switched is not None and reply.error is ErrorCode.NONE:
             self._switch(switched, now_ms)
@@ -304,6 +270,7 @@ class Exchange(Generic[OrderT]):
                 self._replies.append((effect.ref, effect.message))
         self._asked.pop(key, None)
         self.machines.drop(key)
+        self._hear_out(key)
 
     def _call(self, event: MembersCalled, now_ms: int) -> None:
         concerns = _waits_or_has_to_spare if event.can_wait else is_present
@@ -317,12 +284,14 @@ class Exchange(Generic[OrderT]):
             self.feed(event.member, FencedByCoordinator(event.code), now_ms)
 
     def _release(self, group_id: GroupId) -> None:
-        for member_id in self.machines.members_of(group_id):
-            key = MemberRef(group_id, member_id)
+        released = [MemberRef(group_id, member_id) for member_id in self.machines.members_of(group_id)]
+        for key in released:
             self._asked.pop(key, None)
             self.forgotten_ids.forget(key)
         for ref, via, client, request in self._takeovers.release(group_id):
             self.coordinator.submit(ref, via, client, request)
+        for key in released:
+            self._hear_out(key)
 
     # ------------------------------------------------------------------ what machines ask for
 
@@ -333,6 +302,12 @@ class Exchange(Generic[OrderT]):
             met()
         for effect in effects:
             self._carry_out(key, effect, now_ms)
+        self._hear_out(key)
+
+    def _hear_out(self, key: MemberRef) -> None:
+        """The LeaveGroup of a member whose farewell is not waited for any more is answered."""
+        if key in self.farewells and not waits_for_farewell(self.machines.get(key)):
+            self._replies += self.farewells.end(key)
 
     def _carry_out(self, key: MemberRef, effect: Effect, now_ms: int) -> None:
         match effect:

@@ -15,7 +15,8 @@ from bridge.coordinators.admission import (
 from bridge.coordinators.arrivals import Arrival, in_turn, request_fields
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import BridgeFact, JournalWriter, Recorded, revive
-from bridge.coordinators.exchange import Exchange, TurnResult, once_each
+from bridge.coordinators.exchange import Exchange, TurnResult
+from bridge.coordinators.leaving import once_each
 from bridge.coordinators.machines import NOBODY, Machines, is_present
 from bridge.coordinators.offset_requests import Commit, committed_partitions
 from bridge.log_lines import LogFields
@@ -79,8 +80,16 @@ class GroupOwner(Generic[OrderT]):
     """All groups of one coordinator; every method takes the time and changes nothing outside."""
 
     def __init__(
-        self, coordinator: Recoverable[OrderT], catalog: Catalog, machines: Machines, bounds: SessionBounds
+        self,
+        coordinator: Recoverable[OrderT],
+        catalog: Catalog,
+        machines: Machines,
+        bounds: SessionBounds,
+        farewell_wait_ms: int = 0,
     ) -> None:
+        """`farewell_wait_ms`: how long a LeaveGroup's answer waits for the coordinator to hear of it; one that is here
+        has heard by the end of the turn.
+        """
         self.catalog = catalog
         self.machines = machines
         self._coordinator: Coordinator[OrderT] = coordinator
@@ -89,6 +98,7 @@ class GroupOwner(Generic[OrderT]):
         self._recorded = coordinator.journal
         self._writer = JournalWriter(coordinator.journal, machines)
         self._bounds = bounds
+        self._farewell_wait_ms = farewell_wait_ms
         self._exchange = Exchange(coordinator, machines)
 
     def take_turn(self, arrivals: Iterable[Arrival | OrderT], now_ms: int) -> TurnResult:
@@ -192,14 +202,17 @@ class GroupOwner(Generic[OrderT]):
         for key in self.machines.take_due(now_ms):
             self._exchange.feed(key, DeadlinePassed(), now_ms)
             self.machines.note_deadline(key)
+        self._exchange.pass_farewells(now_ms)
         return self._finish(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When `pass_deadlines` has to be called, perhaps too early."""
-        times = [
-            at for at in (self._coordinator.next_deadline_ms(), self.machines.next_deadline_ms()) if at is not None
-        ]
-        return min(times, default=None)
+        times = (
+            self._coordinator.next_deadline_ms(),
+            self.machines.next_deadline_ms(),
+            self._exchange.farewells.next_due_ms(),
+        )
+        return min((at for at in times if at is not None), default=None)
 
     def lose_connection(self, connection: int, now_ms: int) -> TurnResult:
         """Tell the members parked on a connection that it is gone (decision 11)."""
@@ -327,11 +340,17 @@ class GroupOwner(Generic[OrderT]):
         leavers = [self._judge_leaver(request.group_id, entry) for entry in request.members]
         if self._coordinator.looks_classic(request.group_id):
             leavers = once_each(leavers)
-        for key in dict.fromkeys(key for key, code in leavers if code is ErrorCode.NONE):
+        leaving = dict.fromkeys(key for key, code in leavers if code is ErrorCode.NONE)
+        for key in leaving:
+            # By this connection its farewell gets to a broker: the one that the member lived by may be closed, as
+            # kafka-go leaves by a new one.
+            self.machines.hear(key, ref)
             self._exchange.feed(key, LeaveReceived(), now_ms)
+        if self._farewell_wait_ms:
+            self._exchange.expect_farewells(ref, leaving, now_ms + self._farewell_wait_ms)
         reply = self._exchange.departures.begin(ref, request, tuple(code for _, code in leavers))
         if reply is not None:
-            self._exchange.reply(ref, reply)
+            self._exchange.reply_leave(ref, reply)
         else:
             self._coordinator.submit(ref, via_of(ref), NOBODY, self._exchange.departures.remainder(ref))
 

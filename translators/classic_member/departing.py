@@ -93,6 +93,11 @@ def judge_leave(state: State) -> ErrorCode:
             assert_never(state)
 
 
+def waits_for_farewell(state: State | None) -> bool:
+    """Whether a member is leaving and its coordinator, as far as it can be reached, has not said a word to that."""
+    return isinstance(state, Leaving) and not isinstance(state.talk, Retrying)
+
+
 def client_while_leaving(state: Leaving, event: ClientEvent) -> MemberStep:
     """React to the client of a member that is leaving: it is gone, whatever it says."""
     match event:

@@ -52,6 +52,8 @@ from translators.dialects.offsets import OffsetCommit, OffsetFetch, OffsetFetchR
 LOG = logging.getLogger("epochbridge.coordinators")
 LOOK_TIMEOUT_S = 5.0
 """How long a join may wait for its topics' ids before its client is told to try again."""
+FAREWELL_WAIT_MS = 3_000
+"""How long a LeaveGroup's answer waits for the broker to let the member go: kafka-go and librdkafka give it 5 s."""
 JOINS_WAITING_MAX = 10_000
 """Joins that wait for their topics at once; further ones are told to come again."""
 _FULL = Refusal(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "too many joins wait for the cluster's topics already")
@@ -101,7 +103,9 @@ class UpstreamGroups:
         self._coordinator = UpstreamCoordinator(self._catalog, self._access, settings.fresh_member_id, self._wake)
         self._coordinator.seat_id = self.names.seat_id
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
-        owner: GroupOwner[UpstreamOrder] = GroupOwner(self._coordinator, self._catalog, machines, settings.bounds)
+        owner: GroupOwner[UpstreamOrder] = GroupOwner(
+            self._coordinator, self._catalog, machines, settings.bounds, FAREWELL_WAIT_MS
+        )
         self.task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
         self._deliver = self.task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)

@@ -1,6 +1,6 @@
-"""LeaveGroup for machines and engine alike."""
+"""LeaveGroup for machines and coordinator alike."""
 
-from bridge.coordinators.exchange import Departures, once_each
+from bridge.coordinators.leaving import Departures, OpenFarewells, once_each
 from tests.support.embedded_world import leave_request
 from translators.dialects.classic import LeaveGroupReply, LeftMember
 from translators.dialects.errors import ErrorCode
@@ -47,3 +47,36 @@ def test_member_that_is_named_again_is_gone_in_a_classic_group() -> None:
     a, b = (MemberRef(GroupId("g"), MemberId(name)) for name in "ab")
     verdicts = once_each([(a, NONE), (b, UNKNOWN), (a, NONE), (b, None), (b, None)])
     assert [code for _, code in verdicts] == [NONE, UNKNOWN, UNKNOWN, None, UNKNOWN]
+
+
+def test_answer_waits_for_every_farewell_and_its_own_coming() -> None:
+    """In whichever order they come; nothing is left behind."""
+    a, b = (MemberRef(GroupId("g"), MemberId(name)) for name in "ab")
+    reply = LeaveGroupReply(error=NONE)
+    farewells = OpenFarewells()
+    farewells.expect(REF, [a, b], 100)
+    assert farewells.next_due_ms() == 100
+    assert farewells.end(a) == []
+    assert farewells.keeps(REF, reply)
+    assert farewells.end(b) == [(REF, reply)]
+    farewells.expect(REF, [a], 200)
+    assert farewells.end(a) == []
+    assert not farewells.keeps(REF, reply)
+    farewells.expect(REF, [], 300)
+    assert (farewells.next_due_ms(), a in farewells, b in farewells) == (None, False, False)
+
+
+def test_answers_wait_no_longer_than_their_time() -> None:
+    """The oldest first; who is heard out later was waited for in vain."""
+    members = [MemberRef(GroupId("g"), MemberId(name)) for name in "ab"]
+    refs = [RequestRef(0, 0, number) for number in range(2)]
+    reply = LeaveGroupReply(error=NONE)
+    farewells = OpenFarewells()
+    for ref, member, until_ms in zip(refs, members, (100, 200), strict=True):
+        farewells.expect(ref, [member], until_ms)
+        farewells.keeps(ref, reply)
+    assert farewells.take_due(99) == []
+    assert farewells.take_due(100) == [(refs[0], reply)]
+    assert [member in farewells for member in members] == [False, True]
+    assert farewells.take_all() == [(refs[1], reply)]
+    assert farewells.next_due_ms() is None
