@@ -76,6 +76,11 @@ class Machines:
         """Remember who speaks for a member, and by which connection."""
         self._clients[key] = client, via
 
+    def meet_first(self, key: MemberRef, client: ClientIdentity, ref: RequestRef) -> None:
+        """A request of a member came; if nobody has spoken for it since the start, it is known now who does."""
+        if self.client_of(key) is NOBODY and key in self._states:
+            self.meet(key, client, via_of(ref))
+
     def hear(self, key: MemberRef, ref: RequestRef) -> None:
         """A request of a member came: perhaps by another connection than the last."""
         known = self._clients.get(key)

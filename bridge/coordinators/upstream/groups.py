@@ -145,6 +145,9 @@ class UpstreamGroups:
         if closed is not None:
             self.refuse(ref, client, request, closed)
             return
+        if isinstance(request, (Heartbeat, SyncGroup)):
+            # The journal tells of members, and not of clients; a JoinGroup says so by itself.
+            self._machines.meet_first(MemberRef(request.group_id, request.member_id), client, ref)
         match request:
             case Heartbeat():
                 self._beat(Arrival(ref, client, request), request)

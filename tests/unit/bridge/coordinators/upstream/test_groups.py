@@ -7,16 +7,26 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.upstream import groups
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, join_request, leave_request
 from tests.support.memory_journal import MemoryJournal
-from tests.support.owned_group import GROUP, TOPIC
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
-from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, MemberRef, TopicName, TopicPartition
+from translators.dialects.ids import (
+    GroupId,
+    InstanceId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    TopicName,
+    TopicPartition,
+    via_of,
+)
 from translators.dialects.offsets import FetchedGroup, GroupOffsets, OffsetFetch, OffsetFetchReply
 
 ONE, TWO = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
@@ -169,6 +179,30 @@ async def test_journal_brings_members_back(autojump_clock: MockClock) -> None:
         assert told.member_epoch == 3
         assert {one.partition for one in told.owned or ()} == {0, 1}
         assert await later.beat("a", generation) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("first", ["heartbeat", "sync"])
+async def test_member_of_the_journal_is_known_by_what_its_client_says_first(
+    first: str, autojump_clock: MockClock
+) -> None:
+    """A journal says nothing of clients: without this nobody saw whose member it is, nor whose Fetches are its own."""
+    journal, member = MemoryJournal(), MemberRef(GROUP, MemberId("a"))
+    async with upstream_world(journal) as world:
+        generation = await world.form("a", granted(3, 0))
+    async with upstream_world(journal) as later:
+        assert later.groups.client_of(member) == NOBODY
+        if first == "sync":
+            assert await later.sync("a", generation) == {ONE}
+        else:
+            assert await later.beat("a", generation) is ErrorCode.NONE
+        assert later.groups.client_of(member) == CLIENT
+        assert later.groups.via_of(member).connection == later.via.connection
+        other = replace(CLIENT, client_id="other")
+        ref = RequestRef(0, later.via.connection, 1_000)
+        later.groups.submit(ref, other, via_of(ref), Heartbeat(GROUP, generation, MemberId("a"), None))
+        assert later.groups.client_of(member) == CLIENT
+        later.groups.submit(ref._replace(sequence=1_001), other, via_of(ref), Heartbeat(GROUP, 1, MemberId("b"), None))
+        assert later.groups.client_of(MemberRef(GROUP, MemberId("b"))) == NOBODY
 
 
 async def test_offsets_are_fetched_without_member_and_epoch(autojump_clock: MockClock) -> None:
