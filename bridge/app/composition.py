@@ -376,9 +376,11 @@ def _watched_upstream(
     config: Config, broker: BridgeQuestions, reply_routes: ReplyRoutes, failures: Failures, watch: Watch
 ) -> UpstreamGroups:
     """The groups that brokers coordinate, overheard."""
-    clients = Clients(partial(reply_routes.deliver, road=Road.UPSTREAM), watch.over_access(reply_routes.access))
+    deliver = watch.over_upstream_answers(partial(reply_routes.deliver, road=Road.UPSTREAM))
+    clients = Clients(deliver, watch.over_access(reply_routes.access))
     upstream = make_upstream(config, broker, TrioClock(), clients, failures)
     watch.name_clients(upstream.client_of_seat)
+    upstream.syncs = watch.sync_came
     return upstream
 
 

@@ -44,7 +44,7 @@ from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
@@ -78,6 +78,13 @@ class Watch:
 
     def name_clients(self, client_of: ClientOf) -> None:
         """Learn who speaks for those members."""
+
+    def over_upstream_answers(self, deliver: Deliver) -> Deliver:
+        """Who takes the answers to their clients."""
+        return deliver
+
+    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
+        """A SyncGroup of one of their clients came; `seat` is as whom its broker knows it."""
 
     def over_commands(self, commands: Commands) -> Commands:
         """Who carries out what operators want."""
@@ -205,6 +212,14 @@ class EventWatch(Watch):
     def name_clients(self, client_of: ClientOf) -> None:
         """See `Watch`."""
         self._upstream_observer.client_of = client_of
+
+    def over_upstream_answers(self, deliver: Deliver) -> Deliver:
+        """See `Watch`."""
+        return self._upstream_observer.over_answers(deliver)
+
+    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
+        """See `Watch`."""
+        self._upstream_observer.sync_came(ref, seat)
 
     def begin(self) -> None:
         """See `Watch`."""

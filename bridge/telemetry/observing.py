@@ -5,6 +5,7 @@ What goes wrong in here is counted and logged, and concerns no client.
 """
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -13,10 +14,11 @@ from typing import Protocol
 from bridge.engine.outcome import Outcome
 from bridge.session.contracts import Access, BrokerAccess, Groups, OnAnswer
 from bridge.telemetry.following.follower import Follower
+from bridge.telemetry.following.joins import read_assignment
 from bridge.telemetry.request_times import RequestTimes
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
@@ -24,6 +26,8 @@ from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef, Via
 
 LOG = logging.getLogger("epochbridge.telemetry")
 BUGS_LOGGED_MAX = 10
+SYNCS_OPEN_MAX = 10_000
+"""SyncGroup requests whose answers are waited for."""
 DEPARTURES = {
     DepartReason.LEFT: Departure.LEFT,
     DepartReason.SESSION_EXPIRED: Departure.SESSION_EXPIRED,
@@ -156,6 +160,30 @@ class UpstreamObserver:
         self._now_us = now_us
         self._numbers = count(1)
         self._last: dict[MemberRef, int] = {}
+        self._syncing: OrderedDict[RequestRef, MemberRef] = OrderedDict()
+
+    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
+        """A SyncGroup of a client came, whose member its broker knows by this id."""
+        self._syncing[ref] = seat
+        if len(self._syncing) > SYNCS_OPEN_MAX:
+            # Whose connection is gone has no answer.
+            self._syncing.popitem(last=False)
+
+    def over_answers(self, deliver: Deliver) -> Deliver:
+        """Who takes the answers to clients, overheard: one to a SyncGroup hands out what the broker has granted."""
+
+        def deliver_observed(ref: RequestRef, reply: Reply) -> None:
+            seat = self._syncing.pop(ref, None) if isinstance(reply, SyncGroupReply) else None
+            if seat is not None and isinstance(reply, SyncGroupReply) and reply.error is ErrorCode.NONE:
+                self._guard.run(lambda: self._hand_out(seat, reply.assignment))
+            deliver(ref, reply)
+
+        return deliver_observed
+
+    def _hand_out(self, seat: MemberRef, blob: bytes) -> None:
+        partitions = read_assignment(blob)
+        if partitions is not None:
+            self._follower.handed_out(seat, partitions, self._now_us())
 
     def over(self, access: Access) -> Access:
         """The same access, overheard."""

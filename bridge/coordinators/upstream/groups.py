@@ -92,6 +92,8 @@ class UpstreamGroups:
         self.supervised = supervised
         self.on_refused: Callable[[GroupId, ErrorCode], None] = lambda _group_id, _code: None
         """Hears whom a broker would not have as a member of a group."""
+        self.syncs: Callable[[RequestRef, MemberRef], None] = lambda _ref, _seat: None
+        """Hears of every SyncGroup, and as whom the broker knows its member."""
         self._refusals = Refusals(road=UPSTREAM)
         self._now_ms = clock.now_ms
         self._catalog = Catalog()
@@ -155,7 +157,11 @@ class UpstreamGroups:
                 self._join(Arrival(ref, client, request), request)
             case SyncGroup() if self._calls_left_over(request):
                 self._deliver(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
-            case SyncGroup() | LeaveGroup():
+            case SyncGroup():
+                member = MemberRef(request.group_id, request.member_id)
+                self.syncs(ref, member._replace(member_id=self.names.seat_id(member)))
+                self.task.queue(Arrival(ref, client, request))
+            case LeaveGroup():
                 self.task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()

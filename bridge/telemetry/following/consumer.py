@@ -4,7 +4,7 @@ that the bridge sends in the place of a classic client.
 Where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from bridge.telemetry.following.classic import ClassicFollower, departure_of
@@ -23,6 +23,7 @@ from translators.dialects.ids import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     ClientIdentity,
+    TopicIdPartition,
 )
 
 GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
@@ -81,6 +82,11 @@ class ConsumerFollower:
             self._writer.release(group, member, member.told - inputs.owned, at_us)
             if not member.told and member.phase is Phase.REVOKING:
                 self._writer.rest(group, member, at_us)
+        if inputs.owned is not None and member.due is not None and not group.is_led:
+            used = member.due & inputs.owned
+            if not used <= member.assigned:
+                # Its SyncGroup went by unheard.
+                self.handed_out(group, member, used, at_us)
 
     def report_answered(
         self,
@@ -138,7 +144,7 @@ class ConsumerFollower:
         if not group.is_led:
             member.reach(reply.member_epoch)
         if reply.assignment is not None:
-            self._assign(group, member, self._topics(reply.assignment), at_us)
+            self._grant(group, member, said, reply.assignment, at_us)
         if member.phase is not Phase.REVOKING:
             writer.rest(group, member, at_us)
         else:
@@ -149,6 +155,35 @@ class ConsumerFollower:
         if member is None or member.protocol is not Protocol.CLASSIC:
             return False
         return reply.assignment is None or self._topics(reply.assignment) == member.assigned
+
+    def _grant(
+        self, group: GroupTrack, member: MemberTrack, said: Said, by_id: Collection[TopicIdPartition], at_us: int
+    ) -> None:
+        """A broker grants a member these. A classic client in whose place the bridge asks hears of them by its next
+        SyncGroup (`handed_out`), and reads what it has until then: seconds later, which are no stall.
+        """
+        granted = self._topics(by_id)
+        if said.spoken is Protocol.CONSUMER:
+            self._assign(group, member, granted, at_us)
+            return
+        if not self._topics.knows(by_id):
+            # Its client is told names, which nothing can be held against.
+            member.be_due(None)
+            return
+        owned = NO_PARTITIONS if said.request.owned is None else self._topics(said.request.owned)
+        member.be_due(granted)
+        # What its client uses already, as its bridge says behind a restart of either, is its own.
+        self._assign(group, member, granted & (member.assigned | owned), at_us)
+
+    def handed_out(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A classic client in whose place the bridge asks was told of these, or uses them."""
+        gained = partitions - member.assigned
+        if gained:
+            self._silence.taken(group, member, gained, at_us)
+            self._writer.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
+            self._writer.assign(group, member, gained, at_us)
+        if member.phase is not Phase.REVOKING:
+            self._writer.rest(group, member, at_us)
 
     def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
         writer = self._writer

@@ -50,7 +50,15 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, ClientIdentity, GroupId, MemberId, RequestRef, TopicPartition
+from translators.dialects.ids import (
+    JOIN_EPOCH,
+    ClientIdentity,
+    GroupId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    TopicPartition,
+)
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
@@ -227,6 +235,13 @@ class Follower:
             fact = CoordinatorMoved(group_id=group.group_id, road=group.road, broker=self.broker_name(broker_id))
             self.writer.tell(group, fact, at_us)
             group.move()
+
+    def handed_out(self, seat: MemberRef, partitions: Partitions, at_us: int) -> None:
+        """The SyncGroup of a classic client was answered in whose place the bridge is a member of a broker's group."""
+        group = self.groups.get(seat.group_id)
+        member = None if group is None else group.members.get(seat.member_id)
+        if group is not None and member is not None and group.road is Road.UPSTREAM:
+            self._consumer.handed_out(group, member, partitions, at_us)
 
     def awaits_commit(self, group_id: GroupId) -> bool:
         """Whether a commit in this group may bring a fact; O(members)."""

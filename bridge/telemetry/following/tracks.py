@@ -66,8 +66,8 @@ class MemberTrack:
     """One member: where it stands, what it has, what it was told to give up, and what it has not fetched yet.
 
     Its methods alone write it (`tests/architecture/test_tracks.py`). `reached` is the epoch or generation that it is at
-    rest in, `holders` are members that have part of its target, `due` is what the engine has for it, None where nobody
-    tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name that.
+    rest in, `holders` are members that have part of its target, `due` is what its coordinator has for it, None where
+    nobody tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name that.
     `fetch_rebalance` is the rebalance that gave it what it has not fetched, but for what another one dealt since
     (`dealt_later`). `unused` is what it gave up last, and in which generation, if it had used nothing since it was
     given it. `parting_words` is why it says that it leaves, `is_removed` that somebody else wants it to. `interval_ms`
@@ -249,7 +249,7 @@ class MemberTrack:
         self.reached = epoch
 
     def be_due(self, partitions: Partitions | None) -> None:
-        """The engine has these for it; None: nobody tells."""
+        """Its coordinator has these for it; None: nobody tells."""
         self.due = partitions
 
     def await_holders(self, holders: tuple[str, ...]) -> None:
@@ -381,6 +381,9 @@ class GroupTrack:
         self.natives -= is_given_back - epochs.keys()
         self.natives |= epochs.keys() & self.members.keys()
         self.epoch = max((self.epoch, *epochs.values()))
+        for member_id in self.members.keys() - epochs.keys():
+            # What a broker had for it as a member of a consumer group is not to come any more.
+            self.members[member_id].be_due(None)
         for member_id in epochs.keys() & self.members.keys():
             self.members[member_id].enter_epoch(epochs[member_id])
             self.members[member_id].reach(epochs[member_id])

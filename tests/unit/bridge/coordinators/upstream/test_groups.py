@@ -57,6 +57,18 @@ async def test_member_joins_lives_and_leaves(autojump_clock: MockClock) -> None:
         assert await world.beat("a", generation) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_whoever_follows_members_hears_of_each_sync(autojump_clock: MockClock) -> None:
+    """By the id by which the broker knows the member, as its heartbeats name it."""
+    async with upstream_world() as world:
+        heard: list[tuple[RequestRef, MemberRef]] = []
+        world.groups.syncs = lambda ref, seat: heard.append((ref, seat))
+        generation = await world.form("a", granted(1, 0))
+        world.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId("seat"))
+        await world.sync("a", generation)
+    assert [seat for _, seat in heard] == [MemberRef(GROUP, MemberId(name)) for name in ("a", "seat")]
+    assert all(ref in world.replies for ref, _ in heard)
+
+
 async def test_member_whose_assignment_stays_hears_nothing_of_a_new_epoch(autojump_clock: MockClock) -> None:
     """What Kafka's own migration calls every classic member for."""
     async with upstream_world() as world:
