@@ -1,5 +1,6 @@
 """The command `report`: what the moves of a group did to it, as one page."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def report(group: str, *, since_us: int | None, form: str, events: Path | None, 
     except NothingToShow as problem:
         raise click.ClickException(str(problem)) from None
     try:
-        evidence = find_evidence(_events(folder), group, since_us)
+        evidence = find_evidence(_events(folder), group, since_us, now_us())
     except OSError as problem:
         raise click.ClickException(
             f"EB-TRACE-001: the event log {folder} can't be read: {problem.strerror or problem}; name the folder that "
@@ -48,6 +49,11 @@ def report(group: str, *, since_us: int | None, form: str, events: Path | None, 
             f"EB-TRACE-002: the event log {folder} holds nothing of group {group!r}; `epochbridge census` lists groups"
         )
     click.echo(FORMATS[form](evidence).rstrip("\n"))
+
+
+def now_us() -> int:
+    """The wall clock, by which the events of a log are placed."""
+    return time.time_ns() // 1_000
 
 
 def _events(folder: Path) -> Iterator[Event]:

@@ -10,6 +10,7 @@ from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
+    BridgeStopped,
     CommitPassed,
     Event,
     GroupDeleted,
@@ -94,15 +95,27 @@ class Evidence:
         return f"This group no longer needs the bridge: it ({all_of_it}) speaks the new protocol with its broker."
 
 
-def find_evidence(events: Iterable[Event], group_id: str, since_us: int | None = None) -> Evidence | None:
-    """What a log says of a group, all of it or of its last `since_us` microseconds; None if it says nothing."""
-    own = [event for event in events if getattr(event.fact, "group_id", "") in ("", group_id)]
+def find_evidence(
+    events: Iterable[Event], group_id: str, since_us: int | None = None, now_us: int | None = None
+) -> Evidence | None:
+    """What a log says of a group, all of it or of its last `since_us` microseconds; None if it says nothing.
+
+    The last chapter lasts until the log ends, or until `now_us` if its bridge has not said that it stopped.
+    """
+    own: list[Event] = []
+    end: Event | None = None
+    for event in events:
+        end = event
+        if getattr(event.fact, "group_id", "") in ("", group_id):
+            own.append(event)
     named = [event for event in own if getattr(event.fact, "group_id", "")]
-    if not named:
+    if end is None or not named:
         return None
     last_us = named[-1].stamp.wall_us
     first_us = named[0].stamp.wall_us if since_us is None else max(named[0].stamp.wall_us, last_us - since_us)
-    chapters = tuple(_chapters(named, first_us, last_us))
+    # A group that rests says nothing, after a move, too.
+    ended_us = end.stamp.wall_us if now_us is None or isinstance(end.fact, BridgeStopped) else now_us
+    chapters = tuple(_chapters(named, first_us, max(last_us, ended_us)))
     begins = [chapter.began_us for chapter in chapters]
     for rebalance in assemble(iter(own)):
         if rebalance.began_wall_us >= first_us:

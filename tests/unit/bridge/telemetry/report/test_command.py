@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bridge.telemetry.event_log.codec import encode_event
+from bridge.telemetry.report import command
 from bridge.telemetry.report.command import report
 from tests.support.moved_log import moved_log
 
@@ -16,6 +17,14 @@ def _log(tmp_path: Path) -> Path:
     lines = b"".join(map(encode_event, moved_log()))
     (tmp_path / "events-b1-000001.jsonl").write_bytes(lines + b'{"torn')
     return tmp_path
+
+
+NOW_US = moved_log()[-1].stamp.wall_us + 90_000_000
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "now_us", lambda: NOW_US)
 
 
 def run(*arguments: str) -> Result:
@@ -30,6 +39,7 @@ def test_report_is_printed_in_each_form(log: Path) -> None:
     assert run("orders", "--events", str(log)).output == printed["md"].output
     assert printed["html"].output.startswith("<!doctype html>")
     assert len(json.loads(printed["json"].output)["chapters"]) == 2
+    assert json.loads(printed["json"].output)["chapters"][-1]["duration_s"] > 90
     since = run("orders", "--events", str(log), "--since", "15s", "--format", "json")
     assert len(json.loads(since.output)["chapters"]) == 1
 

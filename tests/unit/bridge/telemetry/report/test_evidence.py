@@ -7,8 +7,10 @@ import pytest
 from bridge.telemetry.report.evidence import Chapter, Evidence, find_evidence
 from bridge.telemetry.schema.facts import (
     BridgeStarted,
+    BridgeStopped,
     CommitPassed,
     Event,
+    Fact,
     GroupDeleted,
     MemberLeft,
     PartitionsReleased,
@@ -19,9 +21,9 @@ from tests.support.event_stories import cooperative_handover
 from tests.support.moved_log import moved_log
 
 
-def found(events: Sequence[Event], since_us: int | None = None) -> Evidence:
+def found(events: Sequence[Event], since_us: int | None = None, now_us: int | None = None) -> Evidence:
     """The evidence of the stories' group."""
-    evidence = find_evidence(events, "orders", since_us)
+    evidence = find_evidence(events, "orders", since_us, now_us)
     assert evidence is not None
     return evidence
 
@@ -36,6 +38,27 @@ def test_time_is_cut_at_the_moves() -> None:
     assert (after.rebalances.total(), after.stall_s) == (0, 0)
     assert (after.failed_commits, after.lost, after.road) == (1, 1, "embedded")
     assert before.ended_us == after.began_us
+
+
+def test_last_chapter_lasts_until_the_log_ends_whatever_group_it_tells_of() -> None:
+    """What a move has done to a group that has been quiet since was said to have lasted 0 s."""
+    events = moved_log()
+    last = events[-1].stamp
+    moved_us = events[-1].stamp.wall_us
+
+    def later(step: int, fact: Fact) -> Event:
+        return Event(Stamp(last.boot, last.number + step, moved_us + step * 10, last.mono_us + step * 10), fact)
+
+    other = later(1, GroupDeleted(group_id="other", road=Road.EMBEDDED, rebalance_id="", group_epoch=0))
+    stopped = later(2, BridgeStopped(reason="SIGTERM"))
+    before = found(events).chapters[-1].duration_s
+    assert found([*events, other]).chapters[-1].ended_us == moved_us + 10
+    assert found([*events, other]).chapters[0] == found(events).chapters[0]
+    assert found([*events, other, stopped], now_us=moved_us + 1_000).chapters[-1].ended_us == moved_us + 20
+    assert found(events).chapters[-1].duration_s == before
+    # No bridge has said that it stopped: it runs.
+    assert found([*events, other], now_us=moved_us + 1_000).chapters[-1].ended_us == moved_us + 1_000
+    assert found(events, now_us=0).chapters[-1].duration_s == before
 
 
 def test_log_without_a_move_is_one_chapter() -> None:
