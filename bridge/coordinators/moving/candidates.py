@@ -125,6 +125,11 @@ class Candidates:
         are_there = bool(here) and here.keys() >= set(order.members) and order.destination is Road.UPSTREAM
         return already_there(order) if are_there else nobody(order.group_id)
 
+    def is_for_newcomers(self, order: MoveOrder, found: Members | tuple[Obstacle, ...]) -> bool:
+        """Whether all members of a group are there already, but by themselves: the order says where newcomers go."""
+        is_there = self.router.road(order.group_id) is order.destination
+        return found == (already_there(order),) and not order.members and not is_there
+
     def _is_upstream(self, order: MoveOrder) -> bool:
         return not order.members and bool(self.around.upstream.members_of(order.group_id))
 

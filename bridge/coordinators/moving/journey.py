@@ -13,7 +13,7 @@ from bridge.coordinators.moving.candidates import Candidates, Members, have_user
 from bridge.coordinators.moving.giveback import GiveBackMove
 from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.places import Places, unwritten
-from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
@@ -218,7 +218,11 @@ class Journey:
         with self._looking:
             found = await self._parts.candidates.find(self._order, self.progress.now.origin, self.progress.warn)
         is_written = await self._prepare(found)
-        if isinstance(found, tuple) and not self._is_stopped:
+        if self._parts.candidates.is_for_newcomers(self._order, found) and not self._is_stopped:
+            self._life.ears.move_began(self._order)
+            self.progress.end(MoveStage.DONE, FOR_NEWCOMERS)
+            self._settle(frozenset(), self._order.destination)
+        elif isinstance(found, tuple) and not self._is_stopped:
             self.progress.refuse(found, "it was not begun; nothing was changed")
             self._give_way()
         elif self._is_stopped or not is_written:

@@ -8,12 +8,12 @@ import trio
 
 from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
 from bridge.coordinators.moving.journey import Journey, Life, Parts
-from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
 from bridge.coordinators.moving.silent_members import Known, SilentMembers
 from bridge.coordinators.moving.surroundings import MoveEars, NoEars, is_not_known
 from bridge.coordinators.moving.unfinished import UnfinishedMove, settle_seats
 from bridge.migration.moves.itinerary import order_resumed, resumed
-from bridge.migration.orders import MoveOrder, MoveProgress, Obstacle
+from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.route import Road
 from bridge.supervision import MOVE, MOVES, Failures, start_job
 from translators.dialects.errors import quote
@@ -58,7 +58,9 @@ class LiveMoves:
         progress = self._progress(order)
         candidates = replace(self._parts.candidates, ends_mappings=False)
         found = await candidates.find(order, progress.now.origin, progress.warn)
-        if isinstance(found, tuple):
+        if candidates.is_for_newcomers(order, found):
+            progress.end(MoveStage.DONE, FOR_NEWCOMERS)
+        elif isinstance(found, tuple):
             progress.refuse(found, "it can't be moved now; nothing was changed")
         else:
             progress.foretell(of_order(found, order), staying(order, found))

@@ -9,6 +9,9 @@ from bridge.migration.route import Road
 from translators.dialects.counts import counted
 from translators.dialects.ids import MemberId
 
+FOR_NEWCOMERS = "all members are there already, and whoever joins next goes there, too"
+"""How an order ends that moves nobody, and says where newcomers go."""
+
 
 class Progress:
     """One order from its first word to its verdict."""

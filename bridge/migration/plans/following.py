@@ -23,6 +23,9 @@ REASON_CHARS_MAX = 1_000
 RETRY_MS = 10_000
 """How long a move that was refused, or whose order was lost, waits before it is ordered again."""
 
+# What a move says that finds nobody to be moved.
+NOBODY_IS_LEFT_TO_BE_MOVED = "EB-MOVE-103"
+
 
 def follow(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Progress:
     """What has become of every group since; `stage` is for the verdicts."""
@@ -57,12 +60,20 @@ def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
         part = replace(part, origin=move.origin)
     if not move.stage.has_ended:
         return part
-    if move.stage is MoveStage.DONE:
+    if move.stage is MoveStage.DONE or _is_nothing_left(part, move):
         is_back = part.step is PartStep.RETURNING
         percent = 0 if is_back else part.percent_ordered
         return replace(part, step=PartStep.RETURNED if is_back else PartStep.MOVED, percent=percent, refusals=0)
     why = "; ".join([move.verdict, *(f"{one.code}: {one.sentence}" for one in move.obstacles)])
     return _failed(part, move.stage, why[:REASON_CHARS_MAX], now_ms)
+
+
+def _is_nothing_left(part: Part, move: MoveProgress) -> bool:
+    """Whether the members that a further stage or a way back named are there already, as where two stages come to the
+    same share of few members, or have left meanwhile. Of a whole group its newcomers are to be moved, too.
+    """
+    is_further = part.percent > 0 and bool(move.order.members) and move.stage is MoveStage.REFUSED
+    return is_further and bool(move.obstacles) and all(one.code == NOBODY_IS_LEFT_TO_BE_MOVED for one in move.obstacles)
 
 
 def _moved_by_others(part: Part, seen: Seen) -> Part:

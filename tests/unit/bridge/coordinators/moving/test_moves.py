@@ -144,3 +144,30 @@ async def test_group_that_is_where_it_is_ordered_to_is_told_so(autojump_clock: M
         for members in ((), ("a",), ("nobody",)):
             (obstacle,) = (await world.order(Road.UPSTREAM, *members)).obstacles
             assert (obstacle.code, "already" in obstacle.sentence) == ("EB-MOVE-103", members != ("nobody",))
+
+
+async def test_order_for_a_group_whose_members_are_all_there_is_done(autojump_clock: MockClock) -> None:
+    """They were moved one by one, and the rest has left: the group's newcomers go where it was ordered to, as a plan's
+    last stage wants it, which was refused after each restart.
+    """
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.at_broker({"a": ZERO, "b": frozenset()})
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM, "a")
+        world.answer("a", granted(GENERATION, 0))
+        await trio.sleep(1)
+        assert world.progress().stage is MoveStage.DONE
+        assert (world.road("a"), world.road("b"), world.road()) == (Road.UPSTREAM, Road.PASS, Road.PASS)
+        world.at_broker({})
+        (obstacle,) = (await world.order(Road.UPSTREAM, "a")).obstacles
+        assert obstacle.code == "EB-MOVE-103"
+        assert world.road() is Road.PASS
+        checked = await world.live.check(MoveOrder(GROUP, Road.UPSTREAM))
+        assert (checked.stage, checked.obstacles, world.road()) == (MoveStage.DONE, (), Road.PASS)
+        done = await world.order(Road.UPSTREAM)
+        assert (done.stage, done.obstacles, world.road()) == (MoveStage.DONE, (), Road.UPSTREAM)
+        await trio.sleep(1)
+        kept = json.loads(facts.kept[FACTS + GROUP])
+        assert ("move" in kept, kept["road"]) == (False, "upstream")
+        assert (await world.order(Road.UPSTREAM)).obstacles[0].code == "EB-MOVE-103"

@@ -1,11 +1,14 @@
 """What becomes of a plan's groups, one look at a time."""
 
+import pytest
+
 from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage, Obstacle
 from bridge.migration.patterns import Pattern
 from bridge.migration.plans.conditions import Figures
 from bridge.migration.plans.following import REASON_CHARS_MAX, follow, note, with_controls
 from bridge.migration.plans.values import (
     CONTROLS_MAX,
+    REFUSALS_MAX,
     VERDICTS_MAX,
     Looked,
     Part,
@@ -17,7 +20,7 @@ from bridge.migration.plans.values import (
     Verdict,
 )
 from bridge.migration.route import Road
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import GroupId, MemberId
 
 PLAN = Plan(name="p", destination=Road.EMBEDDED, groups=(Pattern("*"),))
 NOW = Figures(at_ms=7)
@@ -48,3 +51,45 @@ def test_group_that_could_not_be_moved_says_why() -> None:
     (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
     assert found.reason.startswith("not begun; EB-MOVE-132: one member is elsewhere; EB-X: xxx")
     assert len(found.reason) == REASON_CHARS_MAX
+
+
+@pytest.mark.parametrize(
+    ("percent", "members", "codes", "step"),
+    [
+        (25, ("a",), ("EB-MOVE-103",), PartStep.MOVED),
+        (25, ("a",), ("EB-MOVE-103", "EB-MOVE-219"), PartStep.REFUSED),
+        (25, ("a",), (), PartStep.REFUSED),
+        (25, (), ("EB-MOVE-103",), PartStep.REFUSED),
+        (0, ("a",), ("EB-MOVE-103",), PartStep.REFUSED),
+    ],
+    ids=["there or gone", "others stay", "no reason", "whole group", "first stage"],
+)
+def test_stage_whose_members_are_there_already_is_made(
+    percent: int, members: tuple[str, ...], codes: tuple[str, ...], step: PartStep
+) -> None:
+    """A share of few members is often that of the stage before: such a group was refused, and left out for good."""
+    order = MoveOrder(GroupId("g"), Road.UPSTREAM, tuple(map(MemberId, members)))
+    obstacles = tuple(Obstacle(code, "", "") for code in codes)
+    move = MoveProgress(order, Road.PASS, MoveStage.REFUSED, 5, obstacles=obstacles)
+    part = Part(
+        group_id=GroupId("g"),
+        step=PartStep.MOVING,
+        order=order,
+        ordered_ms=4,
+        percent=percent,
+        percent_ordered=30,
+        refusals=REFUSALS_MAX - 1,
+    )
+    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    assert found.step is step
+    assert found.percent == (30 if step is PartStep.MOVED else percent)
+
+
+def test_way_back_whose_members_are_back_or_gone_is_made() -> None:
+    """They were said not to be brought back."""
+    order = MoveOrder(GroupId("g"), Road.PASS, (MemberId("a"),))
+    nobody = Obstacle("EB-MOVE-103", "", "")
+    move = MoveProgress(order, Road.PASS, MoveStage.REFUSED, 5, obstacles=(nobody,))
+    part = Part(group_id=GroupId("g"), step=PartStep.RETURNING, order=order, ordered_ms=4, percent=30)
+    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    assert (found.step, found.percent) == (PartStep.RETURNED, 0)
