@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 
 from tests.conformance.random.comparing import Found, flatten
-from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view
+from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, names_in
 from tests.conformance.random.scenes import Rule, Scene, rows_of
-from tests.conformance.random.sequences import Course
+from tests.conformance.random.sequences import Course, Probe, Settle
 from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call
 from tests.support.conformance.transcripts import ABSENT
 
 FOREIGN = re.compile(r"settled\.probes\.members\.\w+\.commits\.of <(\w+)>\.v\d+\.(one by one\[0\]|together)")
@@ -28,6 +29,7 @@ DEALT_VERSION = re.compile(
 EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
 LEADER_WRITES = 1
 """The version in which clients of these tests deal out, whatever the others read."""
+CHOSEN = re.compile(r"settled\.probes\.views\.(DescribeGroups v\d)\.groups\[0\]\.protocol_data")
 OLD_VIEW = re.compile(
     r"settled\.probes\.views\.(DescribeGroups v[0-5])\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)"
 )
@@ -101,9 +103,25 @@ def came_back_as_static(scene: Scene, one: Found) -> bool:
     match = LONG_AGO.fullmatch(one.path)
     if match is None or (one.kafka, one.ours) != ("NONE", "STALE_MEMBER_EPOCH"):
         return False
-    beats = [call for _, call in scene.calls("ConsumerGroupHeartbeat") if call.who == match[1]]
-    seats = [call.fields.get("instance_id") for call in beats if call.fields["member_epoch"] == 0]
+    calls = [(at, call) for at, call in scene.calls("ConsumerGroupHeartbeat") if call.who == match[1]]
+    seats = [call.fields.get("instance_id") for at, call in calls if begins_anew(scene, at, call)]
     return len(seats) > 1 and None not in seats and len(set(map(str, seats))) == 1
+
+
+def begins_anew(scene: Scene, at: int, call: Call) -> bool:
+    """Whether a heartbeat is of epoch 0, by its number or because it names the member's own before there is one."""
+    epoch = call.fields["member_epoch"]
+    if epoch != f"#{call.who}":
+        return epoch == 0
+    rested = [move for move in scene.drawn.moves[: at - 1] if isinstance(move, Settle)]
+    told = (
+        scene.answer(course, earlier).get("member_epoch", scene.answer(course, earlier).get("generation_id"))
+        for course in (scene.kafka, scene.ours)
+        for earlier, other in scene.calls("ConsumerGroupHeartbeat", "JoinGroup")
+        if earlier < at and other.who == call.who
+    )
+    is_told = any(isinstance(one, int) and one > 0 for one in told)
+    return not is_told and not any(member.name == call.who for move in rested for member in move.members)
 
 
 def named_without_generation(scene: Scene, one: Found) -> bool:
@@ -139,6 +157,21 @@ def empty_of_another_kind(scene: Scene, one: Found) -> bool:
     return kinds == ["classic", "consumer"] and states == ["Empty"] * 2 and shown == [("NONE", "Empty", [])] * 2
 
 
+def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
+    """K1.38: a classic group at rest in the same members, two of whose protocols have as many votes as any."""
+    match, move = CHOSEN.fullmatch(one.path), scene.drawn.moves[scene.step - 1]
+    if match is None or not isinstance(move, Probe) or scene.step < len(("rest", "probe")):
+        return False
+    groups = [view(scene, course, match[1]) for course in (scene.kafka, scene.ours)]
+    kinds = {course[scene.step - 2].settled.get("kind") for course in (scene.kafka, scene.ours)}
+    names = {f"<{member.name}>": names_in(member.fields) for member in move.members if not member.native}
+    # Whoever came by a JoinGroup of the sequence may rest without another, so both have to propose the same.
+    others = [call for _, call in scene.calls("JoinGroup") if names.get(f"<{call.who}>") != names_in(call.fields)]
+    at_rest = kinds == {"classic"} and all(group.get("state") == "Stable" for group in groups)
+    all_there = all(members_of(group) == set(names) for group in groups)
+    return at_rest and all_there and not others and is_tie([*names.values()], str(one.kafka), str(one.ours))
+
+
 def is_classic_member(group: Mapping[str, Value], member_id: str) -> bool:
     """Whether a consumer group has this member, and that speaks the classic protocol."""
     return any(row["member_id"] == member_id and row.get("member_type") == 0 for row in rows_of(group.get("members")))
@@ -157,6 +190,7 @@ PROBE_RULES: tuple[Rule, ...] = (
     Rule(
         title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
     ),
+    Rule(title="Ties between protocols, at rest (K1.38)", applies=other_protocol_at_rest),
     Rule(
         title="A group that emptied before it turned classic is shown as a consumer group (K3.20)",
         applies=empty_of_another_kind,

@@ -5,7 +5,7 @@ by area: it names the fields, both values, and the state in which they differ.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tests.conformance.random.comparing import Found
 from tests.conformance.random.scenes import Rule, Scene, partitions_of, parts_of, rows_of
@@ -219,7 +219,11 @@ def other_leader(scene: Scene, one: Found) -> bool:
 def other_protocol(scene: Scene, one: Found) -> bool:
     """K1.38: hash order against the current, else the first by name, where both got the most votes."""
     kafka, ours = (str(_protocol(scene, course, one.asked)) for course in (scene.kafka, scene.ours))
-    lists = proposals(scene)
+    return is_tie(proposals(scene), kafka, ours)
+
+
+def is_tie(lists: Sequence[Sequence[str]], kafka: str, ours: str) -> bool:
+    """Whether these are two protocols that all know who proposed these lists, and none has more votes than either."""
     common = set.intersection(*(set(names) for names in lists)) if lists else set()
     votes = [next((name for name in names if name in common), "") for names in lists]
     counts = {name: votes.count(name) for name in common}
@@ -235,8 +239,13 @@ def proposals(scene: Scene) -> list[list[str]]:
     latest: dict[str, list[str]] = {}
     for _, call in scene.calls("JoinGroup"):
         if scene.told(scene.ours, call.who) in scene.inside(scene.ours):
-            latest[call.who] = [str(row["name"]) for row in parts_of(call.fields.get("protocols"))]
+            latest[call.who] = names_in(call.fields)
     return list(latest.values())
+
+
+def names_in(fields: Mapping[str, Part]) -> list[str]:
+    """The protocols that a JoinGroup proposes, in its order."""
+    return [str(row["name"]) for row in parts_of(fields.get("protocols"))]
 
 
 def told_to_join_again(scene: Scene, one: Found) -> bool:

@@ -1,16 +1,18 @@
 """Rules about what a group at rest is asked: each forgives what it is about, and not when its premise is not so."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from tests.conformance.random import probe_rules as rules
-from tests.conformance.random.plots import consumer, found, native, seen
+from tests.conformance.random.members import Member
+from tests.conformance.random.plots import answered, consumer, found, native, seen
 from tests.conformance.random.scenes import Scene
-from tests.conformance.random.sequences import Drawn, Probe, Settle
-from tests.support.conformance.calls import chb
+from tests.conformance.random.sequences import Answered, Drawn, Move, Probe, Settle
+from tests.support.conformance.calls import chb, join, offer
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import Call
+from tests.support.conformance.steps import Call, Part
 
 Row = Mapping[str, Value]
 
@@ -18,6 +20,12 @@ Row = Mapping[str, Value]
 def counted(name: str, count: int) -> Row:
     """A member with so many partitions."""
     return native(name, {"topic_partitions": [{"topic_name": "wire-six", "partitions": count}]})
+
+
+def offering(name: str, *protocols: str) -> Member:
+    """A classic member that proposes these."""
+    fields: dict[str, Part] = {"protocols": offer(*protocols)}
+    return Member(name=name, join=9, sync=5, beat=4, leave=5, native=False, instance=None, topics=(), fields=fields)
 
 
 GROUP = consumer(counted("a", 2), counted("b", 4))
@@ -157,14 +165,83 @@ def test_nothing_to_ask_for(path: str, shares: tuple[int, int], values: tuple[st
         ((chb("a", 0), chb("a", 0)), ("NONE", "STALE_MEMBER_EPOCH"), False),
         ((chb("a", 0, instance_id="i"), chb("a", "#a", instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), False),
         ((chb("a", 0, instance_id="i"), chb("a", 0, instance_id="i")), ("STALE_MEMBER_EPOCH", "NONE"), False),
+        ((chb("a", "#a", instance_id="i"), chb("a", 0, instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), True),
+        ((chb("a", "#a-1", instance_id="i"), chb("a", 0, instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((chb("a", "#b", instance_id="i"), chb("a", 0, instance_id="i")), ("NONE", "STALE_MEMBER_EPOCH"), False),
     ],
 )
 def test_came_back_as_static(beats: tuple[Call, Call], codes: tuple[str, str], forgiven: bool) -> None:
     """It joined twice, under one instance."""
     drawn = Drawn(seed=0, kind="resting", moves=(*beats, Probe(members=())))
-    its = Scene(drawn=drawn, kafka=[seen()] * 3, ours=[seen()] * 3, step=3, found=())
+    told = seen(answered(1, member_epoch=1)) if beats[0].fields["member_epoch"] == 0 else seen()
+    its = Scene(drawn=drawn, kafka=[told, seen(), seen()], ours=[told, seen(), seen()], step=3, found=())
     one = found("settled.probes.members.a.as another.commits.long ago", *codes, step=3)
     assert rules.came_back_as_static(its, one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("first", "answers"),
+    [
+        (chb("a", 0, instance_id="i"), (answered(1, member_epoch=4),)),
+        (join("a", group_instance_id="i"), (answered(1, generation_id=4),)),
+        (Settle(members=(offering("a"),)), ()),
+    ],
+)
+def test_came_back_as_static_not_of_who_goes_on(first: Move, answers: tuple[Answered, ...]) -> None:
+    """Its own epoch is 0 before it is told one, by an answer or when clients go on by themselves, and no later."""
+    beats = (first, chb("a", "#a", instance_id="i"), chb("a", 0, instance_id="i"))
+    drawn = Drawn(seed=0, kind="resting", moves=(*beats, Probe(members=())))
+    course = [seen(*answers), *[seen()] * 3]
+    its = Scene(drawn=drawn, kafka=course, ours=course, step=4, found=())
+    assert rules.begins_anew(its, 3, beats[2])
+    assert not rules.begins_anew(its, 2, beats[1])
+
+
+RESTED: Row = {
+    "error": "NONE",
+    "state": "Stable",
+    "members": [{"member_id": "<a>"}, {"member_id": "<b>"}],
+}
+
+
+TIE = (("range", "sticky"), ("sticky", "range"))
+
+
+@pytest.mark.parametrize(
+    ("lists", "joined", "ours", "values", "forgiven"),
+    [
+        (TIE, TIE[0], ("classic", RESTED), ("range", "sticky"), True),
+        ((TIE[0], TIE[0]), TIE[0], ("classic", RESTED), ("range", "sticky"), False),
+        (TIE, TIE[1], ("classic", RESTED), ("range", "sticky"), False),
+        (TIE, TIE[0], ("consumer", RESTED), ("range", "sticky"), False),
+        (TIE, TIE[0], ("classic", {**RESTED, "state": "Empty"}), ("range", "sticky"), False),
+        (TIE, TIE[0], ("classic", {**RESTED, "members": [{"member_id": "<a>"}]}), ("range", "sticky"), False),
+        (TIE, TIE[0], ("classic", RESTED), ("range", "roundrobin"), False),
+        (TIE, TIE[0], ("classic", RESTED), ("range", ""), False),
+    ],
+)
+def test_other_protocol_at_rest(
+    lists: tuple[tuple[str, ...], ...],
+    joined: tuple[str, ...],
+    ours: tuple[str, Row],
+    values: tuple[str, str],
+    forgiven: bool,
+) -> None:
+    """All members are there on both sides, propose what they did when they came, and no protocol has more votes."""
+    sides = [
+        [
+            seen(),
+            seen(settled={"kind": kind}),
+            seen(settled={"probes": {"views": {"DescribeGroups v5": {"groups": [group]}}}}),
+        ]
+        for kind, group in (("classic", RESTED), ours)
+    ]
+    members = tuple(offering(name, *protocols) for name, protocols in zip("ab", lists, strict=True))
+    moves = (join("a", protocols=offer(*joined)), Settle(members=members), Probe(members=members))
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=moves), kafka=sides[0], ours=sides[1], step=3, found=())
+    one = found("settled.probes.views.DescribeGroups v5.groups[0].protocol_data", *values, step=3)
+    assert rules.other_protocol_at_rest(its, one) is forgiven
+    assert not rules.other_protocol_at_rest(its, replace(one, path=one.path.replace("protocol_data", "state")))
 
 
 @pytest.mark.parametrize(
