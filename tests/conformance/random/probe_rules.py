@@ -10,6 +10,7 @@ from tests.conformance.random.comparing import Found, flatten
 from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, names_in
 from tests.conformance.random.scenes import Rule, Scene, rows_of
 from tests.conformance.random.sequences import Course, Probe, Settle
+from tests.conformance.random.settled_rules import is_sound
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
 from tests.support.conformance.transcripts import ABSENT
@@ -29,6 +30,8 @@ DEALT_VERSION = re.compile(
 EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
 LEADER_WRITES = 1
 """The version in which clients of these tests deal out, whatever the others read."""
+ALIVE = re.compile(r"settled\.probes\.members\.\w+\.alive\.(beats|syncs)\[\d\]")
+SHOWN = re.compile(r"settled\.probes\.(views\.|lists\.|members\.\w+\.alive\.told$)")
 CHOSEN = re.compile(r"settled\.probes\.views\.(DescribeGroups v\d)\.groups\[0\]\.protocol_data")
 OLD_VIEW = re.compile(
     r"settled\.probes\.views\.(DescribeGroups v[0-5])\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)"
@@ -172,6 +175,20 @@ def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
     return at_rest and all_there and not others and is_tie([*names.values()], str(one.kafka), str(one.ours))
 
 
+def asked_in_motion(scene: Scene, one: Found) -> bool:
+    """K1.20, K4.4 afterwards: Kafka's group has not come to rest, and ours has.
+
+    It is described otherwise, what nobody has on one side is not asked for there, and whoever is to rejoin is told so.
+    What else both are asked is answered alike.
+    """
+    if scene.step < len(("rest", "probe")):
+        return False
+    kafka, ours = (course[scene.step - 2].settled for course in (scene.kafka, scene.ours))
+    told = ALIVE.fullmatch(one.path) is not None and one.kafka == "REBALANCE_IN_PROGRESS" and one.ours == "NONE"
+    shown = SHOWN.match(one.path) is not None or ABSENT in {one.kafka, one.ours}
+    return kafka.get("quiet") is False and is_sound(ours) and one.path.startswith("settled.probes") and (told or shown)
+
+
 def is_classic_member(group: Mapping[str, Value], member_id: str) -> bool:
     """Whether a consumer group has this member, and that speaks the classic protocol."""
     return any(row["member_id"] == member_id and row.get("member_type") == 0 for row in rows_of(group.get("members")))
@@ -191,6 +208,7 @@ PROBE_RULES: tuple[Rule, ...] = (
         title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
     ),
     Rule(title="Ties between protocols, at rest (K1.38)", applies=other_protocol_at_rest),
+    Rule(title="Kafka's group is not at rest when it is asked (K1.20, K4.4)", applies=asked_in_motion),
     Rule(
         title="A group that emptied before it turned classic is shown as a consumer group (K3.20)",
         applies=empty_of_another_kind,

@@ -4,11 +4,12 @@ Each rule names what it is about and what must be so on both sides; what is here
 nothing owned twice, nobody told otherwise than the group is described, nothing unanswered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tests.conformance.random.comparing import Found
-from tests.conformance.random.rules import IN_REBALANCE
-from tests.conformance.random.scenes import Rule, Scene, partitions_of, parts_of, rows_of
+from tests.conformance.random.members import Member
+from tests.conformance.random.rules import IN_REBALANCE, names_in
+from tests.conformance.random.scenes import Rule, Scene, partitions_of, rows_of
 from tests.conformance.random.sequences import LEFT, Course, Settle
 from tests.support.conformance.schema import Value
 
@@ -132,12 +133,40 @@ def no_common_protocol(scene: Scene, one: Found) -> bool:
     move = scene.drawn.moves[scene.step - 1]
     if not refused or not one.path.startswith("settled.ended") or not isinstance(move, Settle):
         return False
-    lists: Sequence[set[str]] = [
-        {str(row["name"]) for row in parts_of(member.fields.get("protocols"))}
-        for member in move.members
-        if not member.native
-    ]
+    lists = [set(names_in(member.fields)) for member in move.members if not member.native]
     return both(scene)[1]["kind"] == "consumer" and not set.intersection(*lists)
+
+
+def refused_by_its_seat(scene: Scene, one: Found) -> bool:
+    """K4.4: to Kafka a static member that begins anew needs a protocol in common with its own seat, as that was.
+
+    Its client ends, and the others wait for the seat.
+    """
+    kafka, ours = both(scene)
+    ended, move = kafka.get("ended"), scene.drawn.moves[scene.step - 1]
+    if not isinstance(ended, Mapping) or not isinstance(move, Settle) or not is_sound(ours) or kafka["owned twice"]:
+        return False
+    kinds = {kafka["kind"], ours["kind"]}
+    refused = {
+        member.name
+        for member in move.members
+        if ended.get(member.name) == "INCONSISTENT_GROUP_PROTOCOL"
+        and not set(names_in(member.fields)) & seat_as_it_was(scene, member)
+    }
+    ends = one.path in {f"settled.ended.{name}" for name in refused} and one.ours == ""
+    waits = kafka["quiet"] is False and one.path.startswith((*DEALT, "settled.quiet", "settled.state"))
+    return kinds == {"consumer"} and bool(refused) and (ends or waits)
+
+
+def seat_as_it_was(scene: Scene, member: Member) -> set[str]:
+    """What a static member proposed when Kafka let it in last; what it does now if it never was or is not static."""
+    proposed = [
+        set(names_in(call.fields))
+        for at, call in scene.calls("JoinGroup")
+        if (call.who, call.fields.get("group_instance_id")) == (member.name, member.instance)
+        and scene.answer(scene.kafka, at).get("error") == "NONE"
+    ]
+    return proposed[-1] if member.instance and proposed else set(names_in(member.fields))
 
 
 def newcomer_lacks_protocol(scene: Scene, one: Found) -> bool:
@@ -153,7 +182,7 @@ def newcomer_lacks_protocol(scene: Scene, one: Found) -> bool:
         return False
     joins = list(scene.calls("JoinGroup"))
     chosen = {at: scene.answer(scene.kafka, at).get("protocol_name") for at, _ in joins}
-    offered = {at: {str(row["name"]) for row in parts_of(call.fields.get("protocols"))} for at, call in joins}
+    offered = {at: set(names_in(call.fields)) for at, call in joins}
     return any(chosen[at] and chosen[at] not in offered[later] for at in chosen for later in offered if at < later)
 
 
@@ -175,4 +204,9 @@ SETTLED_RULES: tuple[Rule, ...] = (
     Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
+    Rule(
+        title="A static member needs no protocol in common with what it was before (K4.4)",
+        applies=refused_by_its_seat,
+        parts=True,
+    ),
 )

@@ -244,6 +244,36 @@ def test_other_protocol_at_rest(
     assert not rules.other_protocol_at_rest(its, replace(one, path=one.path.replace("protocol_data", "state")))
 
 
+SOUND: Row = {"quiet": True, "unanswered": [], "owned twice": [], "told otherwise": []}
+MOVING: Row = {**SOUND, "quiet": False}
+
+
+@pytest.mark.parametrize(
+    ("rested", "path", "values", "forgiven"),
+    [
+        ((MOVING, SOUND), "views.ConsumerGroupDescribe v1.groups[0].state", ("Reconciling", "Stable"), True),
+        ((MOVING, SOUND), "lists.v5[0].state", ("Reconciling", "Stable"), True),
+        ((MOVING, SOUND), "members.b.commits.own.v9.together", ("(absent)", "NONE"), True),
+        ((MOVING, SOUND), "members.b.alive.beats[0]", ("REBALANCE_IN_PROGRESS", "NONE"), True),
+        ((MOVING, SOUND), "members.b.alive.told", ("[0]", "[5]"), True),
+        ((MOVING, SOUND), "members.b.alive.beats[0]", ("NONE", "REBALANCE_IN_PROGRESS"), False),
+        ((MOVING, SOUND), "members.b.alive.beats[0]", ("REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID"), False),
+        ((MOVING, SOUND), "members.b.commits.own.v9.together", ("NONE", "STALE_MEMBER_EPOCH"), False),
+        ((MOVING, SOUND), "refused.deletion[0].error", ("NON_EMPTY_GROUP", "NONE"), False),
+        ((MOVING, SOUND), "changed by asking", (False, True), False),
+        ((SOUND, SOUND), "views.ConsumerGroupDescribe v1.groups[0].state", ("Reconciling", "Stable"), False),
+        ((MOVING, MOVING), "views.ConsumerGroupDescribe v1.groups[0].state", ("Reconciling", "Stable"), False),
+        ((MOVING, {**SOUND, "owned twice": ["wire-six 0"]}), "lists.v5[0].state", ("Reconciling", "Stable"), False),
+    ],
+)
+def test_asked_in_motion(rested: tuple[Row, Row], path: str, values: tuple[Value, Value], forgiven: bool) -> None:
+    """Kafka's group was still moving, ours was at rest and sound, and it is about who is there and has what."""
+    sides = [[seen(settled=settled), seen(settled={"probes": {}})] for settled in rested]
+    drawn = Drawn(seed=0, kind="mixed", moves=(Settle(members=()), Probe(members=())))
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
+    assert rules.asked_in_motion(its, found(f"settled.probes.{path}", *values, step=2)) is forgiven
+
+
 @pytest.mark.parametrize(
     ("kind", "kafka", "ours", "forgiven"),
     [

@@ -187,6 +187,51 @@ def test_no_common_protocol(names: tuple[str, ...], kind: str, codes: tuple[str,
     assert rules.no_common_protocol(its, found("settled.ended.b", *codes)) is forgiven
 
 
+REFUSED = {**SOUND, "quiet": False, "state": "Reconciling", "ended": {"a": "", "b": "INCONSISTENT_GROUP_PROTOCOL"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "instance", "error", "kafka", "forgiven"),
+    [
+        ("other", "i-b", "NONE", REFUSED, True),
+        ("other", None, "NONE", REFUSED, False),
+        ("other", "i-c", "NONE", REFUSED, False),
+        ("other", "i-b", "MEMBER_ID_REQUIRED", REFUSED, False),
+        ("range", "i-b", "NONE", REFUSED, False),
+        ("other", "i-b", "NONE", {**REFUSED, "ended": {"a": "", "b": ""}}, False),
+        ("other", "i-b", "NONE", {**REFUSED, "kind": "classic"}, False),
+        ("other", "i-b", "NONE", {**REFUSED, "owned twice": ["wire-six 0"]}, False),
+    ],
+)
+def test_refused_by_its_seat(
+    first: str, instance: str | None, error: str, kafka: Mapping[str, Value], forgiven: bool
+) -> None:
+    """Kafka let the static member in with another protocol than it proposes now: its seat still has that."""
+    static = replace(member("b", "range"), instance="i-b")
+    moves = (join("b", group_instance_id=instance, protocols=offer(first)), Settle(members=(static,)))
+    sides = [[seen(answered(1, error)), seen(settled=settled)] for settled in (kafka, SOUND)]
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=moves), kafka=sides[0], ours=sides[1], step=2, found=())
+    differing: Mapping[str, tuple[Value, Value]] = {
+        "settled.ended.b": ("INCONSISTENT_GROUP_PROTOCOL", ""),
+        "settled.shares.a": (2, 1),
+        "settled.quiet": (False, True),
+    }
+    for path, values in differing.items():
+        assert rules.refused_by_its_seat(its, found(path, *values, step=2)) is forgiven
+    assert not rules.refused_by_its_seat(its, found("settled.ended.a", "", "UNKNOWN_MEMBER_ID", step=2))
+    assert not rules.refused_by_its_seat(its, found("settled.ended.b", "X", "FENCED_INSTANCE_ID", step=2))
+
+
+def test_refused_by_its_seat_not_where_kafka_rests() -> None:
+    """A group that came to rest has dealt out what there is."""
+    static = replace(member("b", "range"), instance="i-b")
+    moves = (join("b", group_instance_id="i-b", protocols=offer("other")), Settle(members=(static,)))
+    rested = {**REFUSED, "quiet": True, "state": "Stable"}
+    sides = [[seen(answered(1)), seen(settled=settled)] for settled in (rested, SOUND)]
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=moves), kafka=sides[0], ours=sides[1], step=2, found=())
+    assert not rules.refused_by_its_seat(its, found("settled.shares.a", 2, 1, step=2))
+
+
 @pytest.mark.parametrize(
     ("epoch", "state", "owned", "codes", "forgiven"),
     [
