@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 
 from tests.conformance.random.comparing import Found, flatten
-from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, names_in
+from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, names_in, numeric
 from tests.conformance.random.scenes import Rule, Scene, rows_of
 from tests.conformance.random.sequences import Course, Probe, Settle
-from tests.conformance.random.settled_rules import is_sound
+from tests.conformance.random.settled_rules import is_sound, went_over
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
 from tests.support.conformance.transcripts import ABSENT
@@ -30,6 +30,11 @@ DEALT_VERSION = re.compile(
 EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
 LEADER_WRITES = 1
 """The version in which clients of these tests deal out, whatever the others read."""
+DEALT = re.compile(
+    r"settled\.probes\.views\.ConsumerGroupDescribe v[01]\.groups\[0\]\.members\[\d+\]\.(target_)?assignment\."
+)
+NONE_OF_ALL = (-1, -1)
+"""What a member has that is not there: less than any."""
 ALIVE = re.compile(r"settled\.probes\.members\.\w+\.alive\.(beats|syncs)\[\d\]")
 SHOWN = re.compile(r"settled\.probes\.(views\.|lists\.|members\.\w+\.alive\.told$)")
 CHOSEN = re.compile(r"settled\.probes\.views\.(DescribeGroups v\d)\.groups\[0\]\.protocol_data")
@@ -175,6 +180,33 @@ def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
     return at_rest and all_there and not others and is_tie([*names.values()], str(one.kafka), str(one.ours))
 
 
+def target_of_nobody(scene: Scene, one: Found) -> bool:
+    """K2.4 afterwards: what a member had that went over to a pattern without match stays its target in Kafka."""
+    if DEALT.match(one.path) is None:
+        return False
+    kafka, ours = (counts_of(consumer_view(scene, course)) for course in (scene.kafka, scene.ours))
+    gone = {f"<{name}>" for name in went_over(scene)} & kafka.keys()
+    lies = bool(gone) and all(kafka[name][0] == 0 and ours.get(name) == (0, 0) for name in gone)
+    others = [(kafka[name], ours.get(name, NONE_OF_ALL)) for name in kafka.keys() - gone]
+    at_target = all(had[0] == had[1] <= has[0] == has[1] for had, has in others)
+    targets = [sum(target for _, target in side.values()) for side in (kafka, ours)]
+    return lies and at_target and kafka.keys() == ours.keys() and targets[0] == targets[1]
+
+
+def counts_of(group: Mapping[str, Value]) -> dict[str, tuple[int, int]]:
+    """How many partitions each member has, and is to have."""
+    return {
+        str(row["member_id"]): (counted(row["assignment"]), counted(row["target_assignment"]))
+        for row in rows_of(group.get("members"))
+    }
+
+
+def counted(assignment: Value) -> int:
+    """How many partitions these are, where they were counted."""
+    rows = rows_of(assignment.get("topic_partitions")) if isinstance(assignment, Mapping) else []
+    return sum(numeric(row["partitions"]) for row in rows)
+
+
 def asked_in_motion(scene: Scene, one: Found) -> bool:
     """K1.20, K4.4 afterwards: Kafka's group has not come to rest, and ours has.
 
@@ -208,6 +240,7 @@ PROBE_RULES: tuple[Rule, ...] = (
         title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
     ),
     Rule(title="Ties between protocols, at rest (K1.38)", applies=other_protocol_at_rest),
+    Rule(title="A new pattern without match frees what its member had, at rest (K2.4)", applies=target_of_nobody),
     Rule(title="Kafka's group is not at rest when it is asked (K1.20, K4.4)", applies=asked_in_motion),
     Rule(
         title="A group that emptied before it turned classic is shown as a consumer group (K3.20)",

@@ -109,10 +109,14 @@ def left_to_nobody(scene: Scene, one: Found) -> bool:
     """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
     kafka, ours = both(scene)
     owned = [set(map(str, rows)) if isinstance(rows := its.get("owned"), list) else set() for its in (kafka, ours)]
+    return one.path.startswith(DEALT) and bool(went_over(scene)) and owned[0] < owned[1] and is_sound(ours)
+
+
+def went_over(scene: Scene) -> set[str]:
+    """Who went over to a pattern that matches nothing from another subscription."""
     calls = [call for _, call in scene.calls("ConsumerGroupHeartbeat")]
-    changed = [call.who for call in calls if call.fields.get("subscribed_topic_regex") in NO_MATCH]
-    had_other = any(call.who in changed and call.fields.get("subscribed_topic_regex") not in NO_MATCH for call in calls)
-    return one.path.startswith(DEALT) and had_other and owned[0] < owned[1] and is_sound(ours)
+    changed = {call.who for call in calls if call.fields.get("subscribed_topic_regex") in NO_MATCH}
+    return {call.who for call in calls if call.fields.get("subscribed_topic_regex") not in NO_MATCH} & changed
 
 
 def uniform_by_chance(scene: Scene, one: Found) -> bool:

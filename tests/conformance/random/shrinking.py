@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tests.conformance.random.judging import Verdict
-from tests.conformance.random.sequences import Drawn
+from tests.conformance.random.sequences import Drawn, Probe, Settle
 from tests.support.conformance.steps import Call
 
 AT_ONCE = 8
@@ -41,8 +41,11 @@ def until(drawn: Drawn, verdict: Verdict) -> Drawn:
 
 
 def without(drawn: Drawn, at: int, size: int) -> Drawn:
-    """The sequence less some steps."""
-    return replace(drawn, moves=drawn.moves[:at] + drawn.moves[at + size :])
+    """The sequence less some steps, and less the questions to a group that nothing brought to rest any more."""
+    moves = drawn.moves[:at] + drawn.moves[at + size :]
+    pairs = zip((None, *moves), moves, strict=False)
+    kept = (move for before, move in pairs if not isinstance(move, Probe) or isinstance(before, Settle))
+    return replace(drawn, moves=tuple(kept))
 
 
 def signature(drawn: Drawn, verdict: Verdict) -> set[str]:

@@ -6,8 +6,8 @@ from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict, judge
 from tests.conformance.random.plots import answered, consumer, drawn, native, seen, share
-from tests.conformance.random.sequences import KINDS, OWN_TOPIC, Course, Drawn, Grow, Seen
-from tests.conformance.random.shrinking import shrink
+from tests.conformance.random.sequences import KINDS, OWN_TOPIC, Course, Drawn, Grow, Probe, Seen, Settle
+from tests.conformance.random.shrinking import shrink, without
 from tests.conformance.random.writing import scenario_of
 from tests.support.conformance.calls import beat, chb, join
 from tests.support.conformance.steps import Call, Pause
@@ -149,6 +149,17 @@ def test_sequence_is_made_as_short_as_the_difference_allows() -> None:
     whole = drawn(*waits, join("a"), *waits, beat("a"))
     small, _ = shrink(examine, whole, examine(whole))
     assert [type(move).__name__ for move in small.moves] == ["Call", "Call"]
+
+
+def test_shrinking_asks_no_group_that_is_not_at_rest() -> None:
+    """What that is answered differs by how fast either side is, and would pass for the same difference."""
+    rested = drawn(join("a"), Settle(members=()), Probe(members=()), Settle(members=()), beat("a"))
+    kinds = [[type(move).__name__ for move in without(rested, at, 1).moves] for at in range(3)]
+    assert kinds == [
+        ["Settle", "Probe", "Settle", "Call"],
+        ["Call", "Settle", "Call"],
+        ["Call", "Settle", "Settle", "Call"],
+    ]
 
 
 def test_sequence_is_written_as_a_scenario_with_what_was_parked() -> None:

@@ -244,6 +244,47 @@ def test_other_protocol_at_rest(
     assert not rules.other_protocol_at_rest(its, replace(one, path=one.path.replace("protocol_data", "state")))
 
 
+def shares(**counts: tuple[int, int]) -> Row:
+    """A group of members with what each has, and is to have."""
+
+    def some(count: int) -> Row:
+        return {"topic_partitions": [{"topic_name": "wire-six", "partitions": count}] if count else []}
+
+    return consumer(*(native(name, some(has), some(to_have)) for name, (has, to_have) in counts.items()))
+
+
+LYING, DEALT_OUT = shares(a=(3, 3), b=(0, 3)), shares(a=(6, 6), b=(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("kafka", "ours", "patterns", "where", "forgiven"),
+    [
+        (LYING, DEALT_OUT, ("wire-six", "six"), "target_assignment.topic_partitions", True),
+        (LYING, DEALT_OUT, ("wire-six", "six"), "assignment.topic_partitions[0].partitions", True),
+        (LYING, DEALT_OUT, ("wire-six", "six"), "member_epoch", False),
+        (LYING, DEALT_OUT, ("six", "six"), "target_assignment.topic_partitions", False),
+        (LYING, DEALT_OUT, ("wire-six", "wire-s.*"), "target_assignment.topic_partitions", False),
+        (DEALT_OUT, LYING, ("wire-six", "six"), "target_assignment.topic_partitions", False),
+        (LYING, shares(a=(5, 5), b=(0, 0)), ("wire-six", "six"), "target_assignment.topic_partitions", False),
+        (LYING, shares(a=(3, 6), b=(0, 0)), ("wire-six", "six"), "target_assignment.topic_partitions", False),
+        (LYING, shares(a=(6, 6)), ("wire-six", "six"), "target_assignment.topic_partitions", False),
+        (LYING, shares(b=(0, 0), c=(6, 6)), ("wire-six", "six"), "target_assignment.topic_partitions", False),
+        (shares(a=(3, 3), b=(3, 3)), DEALT_OUT, ("wire-six", "six"), "target_assignment.topic_partitions", False),
+    ],
+)
+def test_target_of_nobody(kafka: Row, ours: Row, patterns: tuple[str, str], where: str, forgiven: bool) -> None:
+    """Its member went over to a pattern without match and has nothing, and here the others have what that leaves."""
+    calls = tuple(chb("b", 0, subscribed_topic_regex=pattern) for pattern in patterns)
+    sides = [
+        [seen(), seen(), seen(settled={"probes": {"views": {"ConsumerGroupDescribe v1": {"groups": [group]}}}})]
+        for group in (kafka, ours)
+    ]
+    drawn = Drawn(seed=0, kind="regex", moves=(*calls, Probe(members=())))
+    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=3, found=())
+    one = found(f"settled.probes.views.ConsumerGroupDescribe v1.groups[0].members[0].{where}", "x", "y", step=3)
+    assert rules.target_of_nobody(its, one) is forgiven
+
+
 SOUND: Row = {"quiet": True, "unanswered": [], "owned twice": [], "told otherwise": []}
 MOVING: Row = {**SOUND, "quiet": False}
 
