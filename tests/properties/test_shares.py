@@ -14,7 +14,7 @@ from bridge.coordinators.embedded.shares import (
     members_of,
     weigh,
 )
-from bridge.coordinators.embedded.weights import pattern_bytes
+from bridge.coordinators.embedded.weights import group_bytes, pattern_bytes
 from bridge.engine.commands import ConvertGroup, ForgetRegularExpressions, GroupType, ResolveRegularExpression
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import join_request, leave_request, native_join
@@ -153,6 +153,11 @@ class Life:
             if weight is not None:
                 by_group[key.group_id] = by_group.get(key.group_id, 0) + weight.size_bytes
                 by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
+        for group_id in (*self.owner.shard.groups, *self.owner.shard.classic_groups):
+            by_group[group_id] = by_group.get(group_id, 0) + group_bytes(group_id)
+            founder = shares.founders.founder_of(group_id)
+            if founder is not None:
+                by_host[founder] = by_host.get(founder, 0) + group_bytes(group_id)
         total, shard = sum(by_group.values()), self.owner.shard
         members = {
             (group_id, one.subscription.identity.client_host, one.subscription.pattern)

@@ -1,6 +1,6 @@
 """How much of the journal each group and each client address holds, and who would get more than its share.
 
-Sums follow from the members that are there, each weighed again when something was recorded of it.
+Sums follow from the members and the groups that are there, each weighed again when something was recorded of it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from bridge.coordinators.arrivals import Arrival
+from bridge.coordinators.embedded.founders import Founders
 from bridge.coordinators.embedded.pattern_shares import Growth, Holder, PatternShares
 from bridge.coordinators.embedded.weights import (
     assignments_bytes,
@@ -21,10 +22,12 @@ from bridge.coordinators.embedded.weights import (
 )
 from bridge.coordinators.machines import Machines
 from bridge.engine.records import (
+    ClassicGroupCreated,
     ClassicGroupSynced,
     ClassicMemberForgotten,
     ClassicMemberReplaced,
     ClassicMemberSeated,
+    GroupCreated,
     GroupDeleted,
     MemberForgotten,
     MemberSubscribed,
@@ -110,6 +113,7 @@ class Shares:
         self._touched_groups: dict[GroupId, None] = {}
         self._touched_patterns: dict[str, None] = {}
         self.patterns = PatternShares(shard)
+        self.founders = Founders(shard)
         self._is_stale = True
         self._is_reserved = False
         self._reserved_by_group: dict[GroupId, int] = {}
@@ -149,13 +153,17 @@ class Shares:
                     self._touch(MemberRef(record.group_id, record.member.member_id))
                 case ClassicGroupSynced() | GroupDeleted():
                     self._touched_groups[record.group_id] = None
+                case ClassicGroupCreated() | GroupCreated():
+                    self.founders.note(record.group_id)
+                    self._touched_groups[record.group_id] = None
                 case RegularExpressionResolved():
                     self._touched_patterns[record.pattern] = None
                 case _:
                     pass
 
     def end_turn(self) -> None:
-        """What was admitted has been carried out, or refused for other reasons."""
+        """What was admitted is about to be carried out, or refused for other reasons."""
+        self.founders.end_turn()
         if self._is_reserved:
             self._is_reserved = False
             self._reserved_by_group.clear()
@@ -178,12 +186,13 @@ class Shares:
             self.settle()
         holder = Holder(request.group_id, arrival.client.client_host)
         shared = self.patterns.growth(pattern, holder)
-        growth = Growth.of_all(said_bytes).plus(shared)
+        begun = self.founders.growth(request.group_id)
+        growth = Growth.of_all(said_bytes).plus(shared).plus(begun)
         if growth.group_bytes <= 0 and growth.host_bytes <= 0:
             return None
         refusal = self._refuse(arrival, growth, limits)
         if refusal is not None and isinstance(request, JoinGroup):
-            growth = Growth.of_all(self._join_growth(arrival, request))
+            growth = Growth.of_all(self._join_growth(arrival, request)).plus(begun)
             refusal = self._refuse(arrival, growth, limits) if growth.group_bytes > 0 else None
         if refusal is None:
             self._is_reserved = True
@@ -191,6 +200,7 @@ class Shares:
             _add_to(self._reserved_by_host, holder.host, growth.host_bytes)
             self._reserved_bytes += growth.all_bytes
             self.patterns.reserve(pattern, holder)
+            self.founders.reserve(holder)
         return refusal
 
     def settle(self) -> None:
@@ -199,20 +209,23 @@ class Shares:
             self._is_stale = False
             self._forget_touched()
             self.patterns.clear()
+            self.founders.clear()
             self.by_group.clear()
             self.by_host.clear()
             self.total_bytes = 0
             self._weights.clear()
             for key in members_of(self._shard, self._machines):
                 self._weigh_again(key)
+            self._weigh_groups_again(self.founders.groups())
             return
         for group_id in self._touched_groups:
             for member_id in (*self._weights.get(group_id, ()), *_members_in(self._shard, group_id)):
                 self._touched[MemberRef(group_id, member_id)] = None
-        self._touched_groups.clear()
         for key in self._touched:
             self._weigh_again(key)
         self._touched.clear()
+        self._weigh_groups_again(self._touched_groups)
+        self._touched_groups.clear()
         for pattern in self._touched_patterns:
             more, groups, hosts = self.patterns.weigh_again(pattern)
             for group_id in groups:
@@ -315,6 +328,15 @@ class Shares:
                 self._add(holder, self.patterns.end(before.pattern, holder), -1)
         if not members:
             del self._weights[key.group_id]
+
+    def _weigh_groups_again(self, group_ids: Iterable[GroupId]) -> None:
+        for group_id in group_ids:
+            first = next(iter(self._weights.get(group_id, {}).values()), None)
+            for charge in self.founders.weigh_again(group_id, None if first is None else first.host):
+                _add_to(self.by_group, group_id, charge.size_bytes)
+                if charge.host is not None:
+                    _add_to(self.by_host, charge.host, charge.size_bytes)
+                self.total_bytes += charge.size_bytes
 
     def _add(self, holder: Holder, growth: Growth, sign: int) -> None:
         _add_to(self.by_group, holder.group_id, sign * growth.group_bytes)

@@ -19,6 +19,8 @@ KEPT_AGAIN = 12
 """How much a byte of metadata makes at most once it is read: a control character in a topic name, kept twice."""
 ENTRIES = 4
 """How many entries of a member name it and its group."""
+GROUP_BYTES = 250
+"""What the entries of a group that nobody is in take beside its name."""
 
 
 def text_bytes(text: str | None) -> int:
@@ -51,6 +53,11 @@ def protocols_bytes(protocols: Iterable[Protocol]) -> int:
 def assignments_bytes(assignments: Iterable[MemberAssignment]) -> int:
     """What a leader brings for everybody."""
     return sum(blob_bytes(one.assignment) for one in assignments)
+
+
+def group_bytes(group_id: GroupId) -> int:
+    """A group without its members."""
+    return GROUP_BYTES + ENTRIES * text_bytes(group_id)
 
 
 def _seat_bytes(group_id: GroupId, member_id: str, instance_id: InstanceId | None, client: ClientIdentity) -> int:

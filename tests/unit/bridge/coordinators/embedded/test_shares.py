@@ -10,6 +10,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import NEWCOMERS_PERCENT, ShareLimits, members_of, weigh
+from bridge.coordinators.embedded.weights import group_bytes
 from bridge.engine.settings import EngineSettings
 from bridge.journal.sqlite import open_journal
 from bridge.journal.sqlite_file import FileSettings
@@ -45,7 +46,9 @@ GREEDY = ClientIdentity(client_id="greedy", client_host="/10.0.0.9")
 JOINS, USER_DATA_BYTES, ROOM_BYTES = 60, 900_000, 64 * 2**20
 QUARTER = ShareLimits(ROOM_BYTES // 4, ROOM_BYTES // 4, ROOM_BYTES)
 CLASSIC = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0, group_begins_classic=True)
+TRANSLATED = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
 OTHER = GroupId("other")
+LONG_NAMES = tuple(GroupId(f"{number:03}-{'x' * 32_000}") for number in range(40))
 
 
 def fat_join(member_id: str, group_id: str = OTHER, size_bytes: int = USER_DATA_BYTES) -> JoinGroup:
@@ -79,6 +82,11 @@ def recounted(world: World) -> tuple[dict[GroupId, int], dict[str, int]]:
         assert weight is not None
         by_group[key.group_id] = by_group.get(key.group_id, 0) + weight.size_bytes
         by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
+    for group_id in (*owner.shard.groups, *owner.shard.classic_groups):
+        by_group[group_id] = by_group.get(group_id, 0) + group_bytes(group_id)
+        host = owner.shares.founders.founder_of(group_id)
+        if host is not None:
+            by_host[host] = by_host.get(host, 0) + group_bytes(group_id)
     return by_group, by_host
 
 
@@ -231,3 +239,51 @@ async def test_static_member_takes_its_own_place(tmp_path: Path, autojump_clock:
             assert (await world.ask(seated, JoinGroupReply)).error is ErrorCode.NONE
         assert sums(world) == recounted(world)
         assert list(sums(world)[1]) == [CLIENT.client_host]
+
+
+async def leave_empty(world: World, group_id: GroupId) -> ErrorCode:
+    """Begin a group that nobody is in then; what its JoinGroup was answered."""
+    first = await world.answer(world.send(fat_join("", group_id, 10), client=GREEDY), JoinGroupReply)
+    if not world.groups.owner.shard.settings.group_begins_classic and first.error is ErrorCode.MEMBER_ID_REQUIRED:
+        again = await world.answer(world.send(fat_join(first.member_id, group_id, 10), client=GREEDY), JoinGroupReply)
+        gone = replace(leave_request(first.member_id), group_id=group_id)
+        assert (await world.answer(world.send(gone, client=GREEDY), LeaveGroupReply)).error is ErrorCode.NONE
+        return again.error
+    return first.error
+
+
+@pytest.mark.parametrize("engine", [CLASSIC, TRANSLATED], ids=["told its id", "come and gone"])
+async def test_groups_that_nobody_is_in_have_a_share_too(
+    tmp_path: Path, autojump_clock: MockClock, engine: EngineSettings
+) -> None:
+    """Each is an entry until its offsets have expired: names of 32 kB filled a journal, and all heartbeats got 15."""
+    limits = ShareLimits(ROOM_BYTES, 2_000_000, ROOM_BYTES)
+    async with kept_world(tmp_path / "j.db", limits, engine) as world:
+        answers = [await leave_empty(world, group_id) for group_id in LONG_NAMES]
+        assert answers[0] in {ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED}
+        assert answers[-1] is UNAVAILABLE
+        there = sum(
+            group_id in {*world.groups.owner.shard.groups, *world.groups.owner.shard.classic_groups}
+            for group_id in LONG_NAMES
+        )
+        assert there == sum(answer is not UNAVAILABLE for answer in answers)
+        assert sums(world) == recounted(world)
+        assert there * 4 * 32_000 <= sums(world)[1][GREEDY.client_host] <= limits.client_bytes
+        # Somebody else is let in, and what is deleted makes room.
+        assert (await world.ask(fat_join("", OTHER, 10), JoinGroupReply)).error is not UNAVAILABLE
+        for group_id in LONG_NAMES[:2]:
+            assert world.groups.owner.delete_group(group_id, 0) is ErrorCode.NONE
+        assert await leave_empty(world, LONG_NAMES[-1]) is answers[0]
+        assert sums(world) == recounted(world)
+
+
+async def test_empty_groups_of_another_life_count_for_all_together(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """Whose they were is not in the journal: nobody is charged, and the whole is no smaller for it."""
+    limits = ShareLimits(ROOM_BYTES, 2_000_000, ROOM_BYTES)
+    async with kept_world(tmp_path / "j.db", limits, CLASSIC) as world:
+        assert await leave_empty(world, LONG_NAMES[0]) is ErrorCode.MEMBER_ID_REQUIRED
+        assert list(sums(world)[1]) == [GREEDY.client_host]
+        before = world.groups.owner.shares.total_bytes
+    async with kept_world(tmp_path / "j.db", limits, CLASSIC) as world:
+        assert sums(world) == ({LONG_NAMES[0]: before}, {})
+        assert world.groups.owner.shares.total_bytes == before

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bridge.coordinators.embedded.weights import (
     blob_bytes,
     classic_bytes,
+    group_bytes,
     heartbeat_growth,
     join_bytes,
     join_bytes_at_most,
@@ -17,9 +18,13 @@ from bridge.coordinators.embedded.weights import (
     text_bytes,
 )
 from bridge.engine import records_codec
+from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import Speaks
 from bridge.engine.model import ClassicMember, Subscription
 from bridge.engine.records import ClassicGroupSynced, MemberSubscribed, RegularExpressionResolved
+from bridge.engine.recovery import condense
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import ClassicGroup, Group, Shard
 from tests.support.embedded_world import join_request, native_join
 from tests.support.owned_group import CLIENT, GROUP
 from translators.classic_member.member_records import MemberSeated, encode
@@ -27,7 +32,7 @@ from translators.classic_member.profile import Profile, read_profile
 from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.consumer_protocol import Subscription as Said
 from translators.dialects.consumer_protocol import encode_subscription
-from translators.dialects.ids import ClientIdentity, MemberId, TopicName, TopicPartition
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, TopicName, TopicPartition
 
 NAMES = st.frozensets(st.text(min_size=1, max_size=20).map(TopicName), max_size=20)
 OWNED = st.frozensets(st.builds(TopicPartition, st.sampled_from(["t", "é"]).map(TopicName), st.integers(0, 2**31 - 1)))
@@ -118,3 +123,17 @@ def test_pattern_weighs_what_its_entry_takes(pattern: str, topics: frozenset[Top
     """With every topic that it matches."""
     taken = len(records_codec.encode(RegularExpressionResolved(pattern, topics, None)))
     assert taken <= pattern_bytes(pattern, topics) <= taken + 40 + 3 * len(topics)
+
+
+@given(name=st.text(min_size=1, max_size=40).map(GroupId), is_classic=st.booleans())
+def test_group_that_nobody_is_in_weighs_what_its_entries_take(name: GroupId, *, is_classic: bool) -> None:
+    """Of either type, with numbers as large as they get."""
+    shard, most = Shard(settings=EngineSettings(), assignors=registry), 2**31 - 1
+    if is_classic:
+        shard.classic_groups[name] = ClassicGroup(group_id=name, last_generation=most, has_lost_member=True)
+    else:
+        shard.groups[name] = Group(
+            group_id=name, epoch=most, assignment_epoch=most, assignor="uniform", lost_natives=True
+        )
+    taken = sum(len(records_codec.encode(record)) for record in condense(shard))
+    assert taken <= group_bytes(name)
