@@ -24,7 +24,8 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.commits import check_fetch
-from bridge.engine.consumer.heartbeats import take_calm_heartbeat
+from bridge.engine.consumer.heartbeats import find_fault, take_calm_heartbeat
+from bridge.engine.consumer.membership import admit
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
     Converted,
@@ -105,6 +106,8 @@ class Unwatched:
         """See `Watcher`."""
 
 
+_NOBODYS = RequestRef(0, 0, 0)
+"""Where nothing is answered."""
 _FAREWELLS = {
     DepartReason.SESSION_EXPIRED: RemovalCause.SESSION_EXPIRED,
     DepartReason.REJOIN_EXPIRED: RemovalCause.REBALANCE_TIMED_OUT,
@@ -160,6 +163,15 @@ class EmbeddedCoordinator:
                 self._commands.append(self._native(ref, client, command))
             case _:
                 self._submit_classic(ref, client, command)
+
+    def would_refuse(self, client: ClientIdentity, request: ConsumerGroupHeartbeat) -> bool:
+        """Whether the engine would refuse a KIP-848 member's heartbeat now, whatever its pattern matches."""
+        fresh_id = request.member_id or NO_MEMBER_ID
+        command = MemberHeartbeat(
+            ref=_NOBODYS, request=request, identity=client, speaks=Speaks.CONSUMER, fresh_id=fresh_id
+        )
+        verdict = find_fault(command, self.shard.assignors) or admit(self.shard, command)
+        return isinstance(verdict, Refusal) and verdict.code is not ErrorCode.INVALID_REGULAR_EXPRESSION
 
     def _native(self, ref: ReplyTo, client: ClientIdentity, request: ConsumerGroupHeartbeat) -> Command:
         if request.member_epoch == JOIN_EPOCH and self._is_classic(request.group_id):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
-from bridge.coordinators.embedded.regular_expressions import Patterns
+from bridge.coordinators.embedded.regular_expressions import Judge, Patterns
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -144,8 +144,10 @@ class JoinChecks:
         self.forget(group_id)
         self._bypass(group_id, reason)
 
-    async def ask(self, questions: Questions) -> Refusal | None:
-        """Ask what has to be asked; the refusal if the join can't be served now.
+    async def ask(self, questions: Questions, judge: Judge = lambda: None) -> Refusal | None:
+        """Ask what has to be asked; the refusal if the join can't be served now, or if `judge` refuses it.
+
+        It is asked of a join with a pattern, once the size of that is known and before anybody is told what it matches.
 
         Topics that can't be looked at again don't stop a join: what was seen before counts until the next look.
         """
@@ -165,11 +167,11 @@ class JoinChecks:
         except trio.TooSlowError:
             return _TOO_SLOW
         # Nothing is waited for behind this: topics that change until the member is in would be missed.
-        return await self._learn(questions.pattern) if questions.pattern else None
+        return await self._learn(questions.pattern, judge) if questions.pattern else None
 
-    async def _learn(self, pattern: str) -> Refusal | None:
+    async def _learn(self, pattern: str, judge: Judge) -> Refusal | None:
         with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
-            return await self._patterns.learn(pattern)
+            return await self._patterns.learn(pattern, judge)
         return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:

@@ -147,6 +147,9 @@ class Joins:
             key = MemberRef(request.group_id, request.member_id)
             is_uncalled = isinstance(request, JoinGroup) and self._owner.machines.is_at_rest(key)
             questions = self._checks.questions(request, is_uncalled=is_uncalled)
+            if questions.pattern and self._owner.would_refuse(arrival.client, request):
+                # What it matches is written down, and forgotten with the refusal: two entries for each that asks.
+                questions = replace(questions, pattern="")
             if questions and not (questions.worth_a_look and self.waiting.is_full):
                 self._begin_look(arrival, questions)
                 return
@@ -186,7 +189,7 @@ class Joins:
     async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
         refusal: Refusal | None = _CUT_OFF
         try:
-            refusal = await self._checks.ask(questions)
+            refusal = await self._checks.ask(questions, partial(self._owner.shares.foresee, arrival))
         except Exception as problem:
             self._supervised.count(LOOK_UP)
             fields = request_fields(arrival.request, arrival.client)

@@ -12,8 +12,10 @@ from bridge.engine.commands import Command
 from bridge.engine.outcome import NotConverted, Notice
 from bridge.engine.state import Shard
 from translators.dialects.configs import AlteredResource
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
+from translators.dialects.messages import GroupRequest
 
 
 class EmbeddedOwner(GroupOwner[Command]):
@@ -41,6 +43,10 @@ class EmbeddedOwner(GroupOwner[Command]):
     def read_handover(self, group_id: GroupId, now_ms: int) -> Handover | Restless | NotConverted:
         """What another coordinator would go on with."""
         return read_handover(self.shard, self._seats, group_id, now_ms)
+
+    def would_refuse(self, client: ClientIdentity, request: GroupRequest) -> bool:
+        """Whether a KIP-848 member would be refused if this were carried out now, whatever its pattern matches."""
+        return isinstance(request, ConsumerGroupHeartbeat) and self._engine.would_refuse(client, request)
 
     def take_altered(self) -> AlteredResource | None:
         """What became of the settings of a group since the last call."""

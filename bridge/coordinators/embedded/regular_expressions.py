@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.weights import pattern_bytes
 from bridge.engine.commands import ForgetRegularExpressions, ResolveRegularExpression
+from bridge.engine.indexes import count_down, count_up
 from bridge.migration.patterns import PatternUnreadable
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import TopicName
@@ -130,6 +131,11 @@ NO_ROOM = Refusal(
     " see which group has so many",
 )
 Order = Callable[[ResolveRegularExpression | ForgetRegularExpressions], None]
+Judge = Callable[[], Refusal | None]
+
+
+def _no_refusal() -> None:
+    return None
 
 
 class Patterns:
@@ -156,6 +162,11 @@ class Patterns:
         self._patterns_max = patterns_max
         self._changes = 0
         """How often topics have changed."""
+        self._found: dict[str, ResolveRegularExpression] = {}
+        """What those match that are in `told` for whoever is being judged, and that the engine is not told until one
+        of them may come: it would write down the topics of each, for one that is refused.
+        """
+        self._askers: dict[str, int] = {}
         self._stale: set[str] = set()
         """Those of which it is not known what they match since topics changed."""
         self._running: dict[str, trio.Event] = {}
@@ -173,13 +184,26 @@ class Patterns:
         """
         return not pattern or pattern in self.told or (pattern in self._users() and pattern not in self._stale)
 
-    async def learn(self, pattern: str) -> Refusal | None:
-        """Have it told what a pattern matches now, unless it was; others are served meanwhile."""
-        while not self.is_current(pattern):
-            if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
-                return NO_ROOM
-            await self._try(pattern)
-        return None
+    async def learn(self, pattern: str, judge: Judge = _no_refusal) -> Refusal | None:
+        """Have it told what a pattern matches now, unless it was; others are served meanwhile.
+
+        `judge` says whether who comes with it is refused: it is asked once the size of it is known, and before it is
+        told.
+        """
+        count_up(self._askers, pattern)
+        try:
+            while not self.is_current(pattern):
+                if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
+                    return NO_ROOM
+                await self._try(pattern)
+            refusal = judge()
+            if refusal is None and pattern in self._found:
+                self._order(self._found.pop(pattern))
+            return refusal
+        finally:
+            count_down(self._askers, pattern)
+            if pattern not in self._askers and self._found.pop(pattern, None) is not None:
+                self.told.pop(pattern, None)
 
     async def _try(self, pattern: str) -> None:
         """Look for what it matches, or wait for whoever does: it is not told if topics change meanwhile."""
@@ -199,22 +223,27 @@ class Patterns:
             del self._running[pattern]
             over.set()
         if changes == self._changes:
+            is_awaited = pattern in self._stale or pattern in self._users()
             self._stale.discard(pattern)
             self.told[pattern] = pattern_bytes(pattern, found.topics)
-            self._order(ResolveRegularExpression(pattern, found.topics, found.error))
+            self._found[pattern] = ResolveRegularExpression(pattern, found.topics, found.error)
+            if is_awaited:
+                self._order(self._found.pop(pattern))
 
     def remember(self) -> None:
         """The engine is what it was before a restart, or a turn that failed. It may know the topics of now, too, but
         not yet that a pattern matches them, which no change of topics would ever tell it then.
         """
         self.told.clear()
+        self._found.clear()
         self.topics_changed()
 
     def topics_changed(self) -> None:
         """What every pattern matches may be something else from now on."""
         self._changes += 1
-        self._stale = {*self._users(), *self.told}
+        self._stale = {*self._users(), *(self.told.keys() - self._found.keys())}
         self.told.clear()
+        self._found.clear()
         self._wake()
 
     def want(self, pattern: str) -> None:

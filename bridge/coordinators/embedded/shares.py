@@ -171,11 +171,18 @@ class Shares:
             self._reserved_bytes = 0
             self.patterns.end_turn()
 
+    def foresee(self, arrival: Arrival) -> Refusal | None:
+        """What `judge` would say, of whom nothing is reserved."""
+        return self._weigh_in(arrival, reserves=False)
+
     def judge(self, arrival: Arrival) -> Refusal | None:
         """Refuse a request that would bring its group or its client's address over the share; O(what it says).
 
         A member that says no more than before is never refused, even if its share has become smaller.
         """
+        return self._weigh_in(arrival, reserves=True)
+
+    def _weigh_in(self, arrival: Arrival, *, reserves: bool) -> Refusal | None:
         limits, request = self.limits, arrival.request
         if limits is None:
             return None
@@ -185,23 +192,25 @@ class Shares:
         if not self._is_reserved:
             self.settle()
         holder = Holder(request.group_id, arrival.client.client_host)
-        shared = self.patterns.growth(pattern, holder)
         begun = self.founders.growth(request.group_id)
-        growth = Growth.of_all(said_bytes).plus(shared).plus(begun)
+        growth = Growth.of_all(said_bytes).plus(self.patterns.growth(pattern, holder)).plus(begun)
         if growth.group_bytes <= 0 and growth.host_bytes <= 0:
             return None
         refusal = self._refuse(arrival, growth, limits)
         if refusal is not None and isinstance(request, JoinGroup):
             growth = Growth.of_all(self._join_growth(arrival, request)).plus(begun)
             refusal = self._refuse(arrival, growth, limits) if growth.group_bytes > 0 else None
-        if refusal is None:
-            self._is_reserved = True
-            _add_to(self._reserved_by_group, holder.group_id, growth.group_bytes)
-            _add_to(self._reserved_by_host, holder.host, growth.host_bytes)
-            self._reserved_bytes += growth.all_bytes
-            self.patterns.reserve(pattern, holder)
-            self.founders.reserve(holder)
+        if refusal is None and reserves:
+            self._reserve(holder, growth, pattern)
         return refusal
+
+    def _reserve(self, holder: Holder, growth: Growth, pattern: str | None) -> None:
+        self._is_reserved = True
+        _add_to(self._reserved_by_group, holder.group_id, growth.group_bytes)
+        _add_to(self._reserved_by_host, holder.host, growth.host_bytes)
+        self._reserved_bytes += growth.all_bytes
+        self.patterns.reserve(pattern, holder)
+        self.founders.reserve(holder)
 
     def settle(self) -> None:
         """Bring the sums up to date."""

@@ -47,7 +47,7 @@ async def test_pattern_goes_with_its_last_member_and_comes_again_with_the_next(a
 
 
 async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> None:
-    """100 members of a full group that each come with a pattern of their own, and with one that can't be read."""
+    """100 who come to a full group, or are fenced, each with a pattern of its own, and one that can't be read."""
     engine = replace(SETTINGS, group_consumer_max_size=1)
     journal = MemoryJournal()
     async with embedded_world(engine) as world:
@@ -56,7 +56,11 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
         for number in range(100):
             refused = await world.ask(pattern_join("b", f"t{{{number}}}"), ConsumerGroupHeartbeatReply)
             assert refused.error is ErrorCode.GROUP_MAX_SIZE_REACHED
+            changed = replace(pattern_join("a", f"t{{{number}}}"), member_epoch=77)
+            fenced = await world.ask(changed, ConsumerGroupHeartbeatReply)
+            assert fenced.error is ErrorCode.FENCED_MEMBER_EPOCH
             assert await patterns_of(world) == {".*"}
+        assert patterns_in(journal) == [".*"]
         unreadable = await world.ask(pattern_join("b", "(", "other"), ConsumerGroupHeartbeatReply)
         assert unreadable.error is ErrorCode.INVALID_REGULAR_EXPRESSION
         assert await patterns_of(world) == {".*"}
@@ -68,6 +72,12 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
 def engine_entries(journal: MemoryJournal) -> list[object]:
     """The records of the engine in a journal."""
     return [records_codec.decode(entry[1:]) for entry in journal.replay() if entry[:1] == ENGINE]
+
+
+def patterns_in(journal: MemoryJournal) -> list[str]:
+    """The patterns that are in a journal, forgotten ones too."""
+    kinds = (RegularExpressionResolved, RegularExpressionForgotten)
+    return [record.pattern for record in engine_entries(journal) if isinstance(record, kinds)]
 
 
 async def test_journal_of_an_older_release_is_read_and_what_nobody_has_forgotten(autojump_clock: MockClock) -> None:
@@ -116,7 +126,9 @@ async def test_topics_that_patterns_match_count_for_who_brings_the_patterns(
     """
     share = 100_000
     limits = ShareLimits(share if whose == "group" else 10**9, share if whose == "client" else 10**9, 10**9)
+    journal = MemoryJournal()
     async with embedded_world(SETTINGS, EmbeddedSettings(shares=limits)) as world:
+        world.groups.keep(journal)
         world.broker.topics = [
             Topic(TopicId(b"%016d" % number), TopicName(f"orders-{'x' * 90}-{number}"), 1) for number in range(400)
         ]
@@ -130,6 +142,8 @@ async def test_topics_that_patterns_match_count_for_who_brings_the_patterns(
         refused = [answer.error for answer in answers]
         assert refused == [ErrorCode.NONE] * 2 + [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
         assert len(await patterns_of(world)) == 2
+        # Of who was refused nothing is written: the topics of each pattern were, and that it was forgotten.
+        assert patterns_in(journal) == ["orders.{0,}", "orders.{1,}"]
         again = await world.ask(
             pattern_join("same", "orders.{0,}", GROUP if whose == "group" else "g0"), ConsumerGroupHeartbeatReply
         )

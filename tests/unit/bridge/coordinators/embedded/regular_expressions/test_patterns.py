@@ -9,6 +9,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.regular_expressions import NO_ROOM, Patterns
 from bridge.engine.commands import ForgetRegularExpressions, ResolveRegularExpression
 from tests.support.owned_group import TOPIC
+from translators.dialects.errors import Refusal
 from translators.dialects.ids import Topic, TopicId, TopicName
 
 T, LATER = Topic(TopicId(b"t" * 16), TOPIC, 1), Topic(TopicId(b"u" * 16), TopicName("t2"), 1)
@@ -278,3 +279,38 @@ async def test_what_the_engine_knows_from_before_is_all_that_is_known_and_is_lea
         nursery.cancel_scope.cancel()
     assert [(one.pattern, one.topics) for one in told] == [("t.*", frozenset({TOPIC}))]
     assert not patterns.is_current("a")
+
+
+async def test_pattern_of_whoever_is_refused_is_told_to_nobody_and_looked_for_once() -> None:
+    """100 who come with it at once, all refused; then one who is not, and one behind it for whom it is known."""
+    catalog, told, judged = CountedNames(), Told(), list[int]()
+    catalog.update([T])
+    patterns = Patterns(catalog, set, told.hear)
+
+    def refuse() -> Refusal:
+        judged.append(patterns.told["t.*"])
+        return NO_ROOM
+
+    async def ask() -> None:
+        assert await patterns.learn("t.*", refuse) is NO_ROOM
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(100):
+            nursery.start_soon(ask)
+    assert (len(judged), len(set(judged)), told, patterns.told) == (100, 1, [], {})
+    looked = catalog.looked_at
+    assert await patterns.learn("t.*") is None
+    assert await patterns.learn("t.*", refuse) is NO_ROOM
+    assert [found.pattern for found in told] == ["t.*"]
+    assert patterns.is_current("t.*")
+    assert catalog.looked_at == looked + 1
+
+
+async def test_pattern_that_a_member_has_is_told_whoever_asked() -> None:
+    """Topics changed, and it is a joiner that is refused who has it looked for."""
+    told = Told()
+    patterns = Patterns(catalog_of(T), lambda: {"t.*"}, told.hear)
+    patterns.remember()
+    assert await patterns.learn("t.*", lambda: NO_ROOM) is NO_ROOM
+    assert [found.topics for found in told] == [{TOPIC}]
+    assert patterns.is_current("t.*")
