@@ -68,8 +68,28 @@ def _short(line: Line) -> Line:
     return replace(line, args=args, fields=fields)
 
 
+_PLAIN = (str, int, float, type(None))
+
+
+def _as_text(line: Line) -> Line:
+    """The same in words: an error's frames keep alive what they work on, and requests the bytes that they came in."""
+    if line.problem is None and all(isinstance(one, _PLAIN) for one in line.args):
+        return line
+    words = line.message % line.args if line.args else line.message
+    if line.problem is not None:
+        words = f"{words[:ARGUMENT_CHARS_MAX]} ({type(line.problem).__name__}: {line.problem})"
+    return replace(line, message="%s", args=(words[: 2 * ARGUMENT_CHARS_MAX],), problem=None)
+
+
+def _is_cheap(line: Line) -> bool:
+    """Whether it takes no time to put it in words each time it comes: a poisonous request may be large."""
+    return all(isinstance(one, (*_PLAIN, BaseException)) for one in line.args)
+
+
 @dataclass(slots=True)
 class _Written:
+    """A line that was written, in words, with its last repetition's where those cost nothing."""
+
     at_ms: int
     line: Line
     repeats: int = 0
@@ -92,11 +112,12 @@ class RateLimitedLog:
         cause, line = _kept(cause), _short(line)
         written = self._written.get(cause)
         if written is not None and now_ms - written.at_ms < REPEAT_MS:
-            written.line = line
+            if _is_cheap(line):
+                written.line = _as_text(line)
             written.repeats += 1
             return
         self._write(line, 0 if written is None else written.repeats)
-        self._written[cause] = _Written(now_ms, line)
+        self._written[cause] = _Written(now_ms, _as_text(line))
         self._written.move_to_end(cause)
         if len(self._written) > self._remembered_max:
             _, oldest = self._written.popitem(last=False)

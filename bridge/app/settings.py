@@ -24,6 +24,7 @@ from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
 from translators.classic_member.states import Limits as MemberLimits
 from translators.dialects.ids import GroupId
+from translators.dialects.kept_names import NAME_CHARS_MAX
 
 OFF = "off"
 BROKER_KEYS = frozenset({"bootstrap", "events.bootstrap"})
@@ -156,14 +157,17 @@ class RuledSettings(Mapping[GroupId, EngineSettings]):
 
     def __getitem__(self, group_id: GroupId) -> EngineSettings:
         """The group's own settings; KeyError where the general ones hold."""
+        found = self._find(group_id) if len(group_id) > NAME_CHARS_MAX else self._recall(group_id)
+        if found is None:
+            raise KeyError(group_id)
+        return found
+
+    def _recall(self, group_id: GroupId) -> EngineSettings | None:
         if group_id not in self._remembered:
             if len(self._remembered) >= REMEMBERED_GROUPS_MAX:
                 self._remembered.clear()
             self._remembered[group_id] = self._find(group_id)
-        found = self._remembered[group_id]
-        if found is None:
-            raise KeyError(group_id)
-        return found
+        return self._remembered[group_id]
 
     def __iter__(self) -> Iterator[GroupId]:
         """The groups that were looked up and have settings of their own."""

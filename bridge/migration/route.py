@@ -9,9 +9,10 @@ from enum import StrEnum, auto
 
 from bridge.migration.patterns import Form, Pattern, ReadRegex, make_matcher, no_regex
 from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 REMEMBERED_GROUPS_MAX = 10_000
-REMEMBERED_NAME_MAX = 255
+REMEMBERED_NAME_MAX = NAME_CHARS_MAX
 """Longer names are matched each time: whoever has not logged in yet could have 10,000 of 32 KB kept, 320 MB."""
 MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
@@ -89,8 +90,8 @@ class Router:
         """Raises PatternUnreadable for a rule that is none."""
         self._read_regex = read_regex
         self._remembered: OrderedDict[GroupId, Road] = OrderedDict()
-        self._looked_up: OrderedDict[GroupId, None] = OrderedDict()
-        self._claimed: dict[GroupId, Road] = {}
+        self._looked_up: OrderedDict[str, None] = OrderedDict()
+        self._claimed: dict[str, Road] = {}
         self.change_rules(rules)
         self._remembered_max = remembered_groups_max
         self.moved: dict[GroupId, dict[MemberId, Road]] = {}
@@ -119,7 +120,7 @@ class Router:
 
     def may_claim(self, group_id: GroupId) -> bool:
         """Whether it is still open what the rules that ask for clients say of a group."""
-        return group_id not in self._claimed and len(self._claimed) < CLAIMED_GROUPS_MAX
+        return kept_name(group_id) not in self._claimed and len(self._claimed) < CLAIMED_GROUPS_MAX
 
     def claim(self, group_id: GroupId, client_id: str, principal: str) -> bool:
         """Such a client is the first to join a group that has no members here, and may: the rules that ask for clients
@@ -136,9 +137,9 @@ class Router:
             Road.PASS,
         )
         is_elsewhere = road is not self.road_by_rule(group_id)
-        self._claimed[group_id] = road
+        self._claimed[kept_name(group_id)] = road
         if is_elsewhere:
-            self._looked_up.pop(group_id, None)
+            self._looked_up.pop(kept_name(group_id), None)
         return is_elsewhere
 
     def takes_groups(self) -> bool:
@@ -165,17 +166,19 @@ class Router:
 
     def note_looked_up(self, group_id: GroupId) -> None:
         """It is known what the brokers have of that name, and that its rule may be followed."""
-        self._looked_up[group_id] = None
+        self._looked_up[kept_name(group_id)] = None
         if len(self._looked_up) > self._remembered_max:
             self._looked_up.popitem(last=False)
 
     def forget_looked_up(self, group_id: GroupId) -> None:
         """What the brokers have of that name may have changed."""
-        self._looked_up.pop(group_id, None)
+        self._looked_up.pop(kept_name(group_id), None)
 
     def is_looked_up(self, group_id: GroupId) -> bool:
         """Whether the group may go where `road` says, without a look at what the brokers have of that name."""
-        return group_id in self._looked_up or group_id in self.staying or group_id in self._places
+        if group_id in self._looked_up or group_id in self.staying or group_id in self._places:
+            return True
+        return len(group_id) > NAME_CHARS_MAX and kept_name(group_id) in self._looked_up
 
     def place_group(self, group_id: GroupId, road: Road) -> bool:
         """From now on a group takes this road, whatever the rules say; False if too many groups have such a place."""
@@ -251,7 +254,7 @@ class Router:
 
     def road_by_rule(self, group_id: GroupId) -> Road:
         """Where the rules say that a group begins."""
-        if self._claimed and (claimed := self._claimed.get(group_id)) is not None:
+        if self._claimed and (claimed := self._claimed.get(kept_name(group_id))) is not None:
             return claimed
         known = self._remembered.get(group_id)
         if known is not None:

@@ -13,6 +13,7 @@ from bridge.telemetry.rebalances.rebalance import MemberStory, Rebalance
 from bridge.telemetry.schema.disturbance import IDLE
 from bridge.telemetry.schema.facts import CommitPassed, MemberLeft, MemberTold
 from bridge.telemetry.schema.terms import Departure, News, Outcome
+from translators.dialects.kept_names import kept_name
 
 GROUPS_MAX = 10_000
 """How many groups are counted; further ones have no figures."""
@@ -77,7 +78,7 @@ class GroupFigures:
 
     def of(self, group_id: str) -> GroupCounts | None:
         """What a group has come to by now; None where nobody counts it, because there are too many groups."""
-        counts = self._counts.get(group_id)
+        counts = self._counts.get(kept_name(group_id))
         return GroupCounts() if counts is None and len(self._counts) < GROUPS_MAX else counts
 
     def take_waits(self, most: int) -> Sequence[GroupWaits]:
@@ -96,13 +97,13 @@ class GroupFigures:
     def _keep_waits(self, rebalance: Rebalance) -> None:
         """What one rebalance cuts short is one wait to a member."""
         waits = GroupWaits(rebalance.group_id, rebalance.began_wall_us, _waited_us(rebalance.members))
-        cut_short = self._cut_short.pop(rebalance.group_id, None)
+        cut_short = self._cut_short.pop(kept_name(rebalance.group_id), None)
         if cut_short is not None and cut_short.rebalance_id == rebalance.supersedes:
             waits = _together(cut_short.waits, waits)
         elif cut_short is not None:
             self._waits.append(cut_short.waits)
         if rebalance.outcome is Outcome.SUPERSEDED and len(waits.waited_us) < MEMBERS_MAX:
-            self._cut_short[rebalance.group_id] = _CutShort(rebalance.rebalance_id, waits)
+            self._cut_short[kept_name(rebalance.group_id)] = _CutShort(rebalance.rebalance_id, waits)
         else:
             self._waits.append(waits)
 
@@ -133,9 +134,10 @@ class GroupFigures:
             counts.errors += errors
 
     def _known(self, group_id: str) -> GroupCounts | None:
-        counts = self._counts.get(group_id)
+        name = kept_name(group_id)
+        counts = self._counts.get(name)
         if counts is None and len(self._counts) < GROUPS_MAX:
-            counts = self._counts[group_id] = GroupCounts()
+            counts = self._counts[name] = GroupCounts()
         return counts
 
 

@@ -20,6 +20,7 @@ from bridge.engine.state import Shard
 from bridge.log_lines import EMBEDDED, LogFields
 from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId
+from translators.dialects.kept_names import kept_name
 
 LOG = logging.getLogger("epochbridge.coordinators")
 DONE = "done"
@@ -34,7 +35,7 @@ class GroupLog:
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
         self.conversions: Counter[tuple[str, str]] = Counter()
-        self._told: OrderedDict[tuple[GroupId, GroupType, Unready], int] = OrderedDict()
+        self._told: OrderedDict[tuple[str, GroupType, Unready], int] = OrderedDict()
 
     def hear(self, notice: Notice, now_ms: int) -> None:
         """Note what a turn has to say."""
@@ -60,7 +61,7 @@ class GroupLog:
     def note_refusal(self, refusal: NotConverted, now_ms: int) -> None:
         """A group stays what it is."""
         self.conversions[refusal.to.value, refusal.reason.value] += 1
-        key = (refusal.group_id, refusal.to, refusal.reason)
+        key = (kept_name(refusal.group_id), refusal.to, refusal.reason)
         told_ms = self._told.get(key)
         if told_ms is not None and now_ms - told_ms < REPEAT_MS:
             return

@@ -59,6 +59,7 @@ from translators.dialects.ids import (
     RequestRef,
     TopicPartition,
 )
+from translators.dialects.kept_names import NAME_CHARS_MAX
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 
@@ -125,6 +126,8 @@ class CommitFollower:
 LOG = logging.getLogger("epochbridge.telemetry")
 GROUPS_MAX = 10_000
 """How many groups are followed; further ones go unheard, and are counted."""
+LONG_NAMES_MAX = 100
+"""How many of them may have names that are longer than `NAME_CHARS_MAX`: each is in every event of its group."""
 DEPARTING_MAX = 10_000
 """How many reasons for leaving are kept until the engine forgets the member."""
 NO_COORDINATOR = frozenset(
@@ -153,6 +156,7 @@ class Follower:
     def __init__(self, boot: str, log: Log, explain: Explain, topics: TopicBook, shard: Shard) -> None:
         self.writer = FactWriter(boot, log, explain)
         self.groups: dict[GroupId, GroupTrack] = {}
+        self._long_names: set[GroupId] = set()
         self.unfollowed = 0
         """Requests of groups that are not followed."""
         self.broker_name: Callable[[int], str] = str
@@ -406,12 +410,13 @@ class Follower:
     def _group(self, group_id: GroupId, road: Road) -> GroupTrack | None:
         known = self.groups.get(group_id)
         if known is None:
-            if len(self.groups) >= GROUPS_MAX:
+            if not self._has_room(group_id):
                 if not self.unfollowed:
                     LOG.warning(
-                        "EB-EVENTS-014: group %r is not in the event log, which follows %d groups already; further "
-                        "groups are left out, too, and counted (epochbridge_events_missed_total)",
-                        *(group_id, GROUPS_MAX),
+                        "EB-EVENTS-014: group %r is not in the event log, which follows %d groups already (at most %d,"
+                        " of names of more than %d characters %d); further groups are left out, too, and counted "
+                        "(epochbridge_events_missed_total)",
+                        *(group_id, len(self.groups), GROUPS_MAX, NAME_CHARS_MAX, LONG_NAMES_MAX),
                         extra=LogFields(group_id=group_id, road=road.value),
                     )
                 self.unfollowed += 1
@@ -422,6 +427,16 @@ class Follower:
             # KIP-848 members of the same group pass, and one of them came first.
             known.road = road
         return known
+
+    def _has_room(self, group_id: GroupId) -> bool:
+        """Whether one more can be followed; of those with long names few."""
+        if len(self.groups) >= GROUPS_MAX or len(group_id) <= NAME_CHARS_MAX:
+            return len(self.groups) < GROUPS_MAX
+        self._long_names &= self.groups.keys()
+        has_room = len(self._long_names) < LONG_NAMES_MAX
+        if has_room:
+            self._long_names.add(group_id)
+        return has_room
 
     def _tidy(self, group: GroupTrack) -> None:
         """Forget a group without members: nobody tells when one that passes is deleted. One that the engine has is

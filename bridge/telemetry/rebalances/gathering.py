@@ -27,6 +27,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceExplained,
 )
 from bridge.telemetry.schema.terms import Phase
+from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 # ---------------------------------------------------------------------------------------- gathering
 # Gathers the events of a running bridge into rebalances, and gives each out once everything about it has happened.
@@ -126,13 +127,22 @@ class Gatherer:
             self._depart(fact.member_id, under_way)
         if isinstance(fact, RebalanceExplained) and group.current == fact.rebalance_id:
             group.current = ""
+        self._keep(fact, group, event)
+
+    def _keep(self, fact: GroupFact, group: _Group, event: Event) -> None:
+        """Keep an event for rebalances to come, unless its group is gone.
+
+        Of groups with long names nothing is kept: each event names its group, and 10,000 of 32 kB were 320 MB.
+        """
         if isinstance(fact, GroupDeleted):
-            self._forget(fact.group_id)
-        else:
+            self._forget(kept_name(fact.group_id))
+        elif len(fact.group_id) <= NAME_CHARS_MAX:
             self._remember(group, event)
+        elif isinstance(fact, MemberLeft):
+            self._departed.pop(fact.member_id, None)
+            self._inputs.pop(fact.member_id, None)
 
     def _remember(self, group: _Group, event: Event) -> None:
-        """Keep an event for rebalances to come."""
         group.past.append(event)
         self._past_count += 1
         if len(group.past) > PAST_EVENTS:
@@ -197,12 +207,13 @@ class Gatherer:
             del self._inputs[next(iter(self._inputs))]
 
     def _group(self, group_id: str) -> _Group:
-        group = self._groups.pop(group_id, None)
+        name = kept_name(group_id)
+        group = self._groups.pop(name, None)
         if group is None:
             if len(self._groups) >= GROUPS_MAX:
                 self._forget(next(iter(self._groups)))
             group = _Group()
-        self._groups[group_id] = group
+        self._groups[name] = group
         return group
 
     def _begin(self, group: _Group, rebalance_id: str) -> None:

@@ -1,6 +1,8 @@
 """Lines that are said once a minute."""
 
+import gc
 import logging
+from weakref import WeakSet
 
 import pytest
 
@@ -48,3 +50,49 @@ def test_memory_of_causes_is_bounded_and_loses_no_count(caplog: pytest.LogCaptur
         log.write(0, cause, Line(logging.WARNING, "from %d", (cause,)))
     assert told(caplog) == ["from 1", "from 2", "from 3", "from 1 (and 1 times more since this was last said)"]
     assert len(log) == 2
+
+
+class Payload:
+    """Bytes that a request came in, which an error's frames and a line's arguments name."""
+
+
+def failing(payload: Payload) -> ValueError:
+    """An error whose traceback has a frame that works on it."""
+    try:
+        raise ValueError(f"no sense in {type(payload).__name__}")
+    except ValueError as problem:
+        return problem
+
+
+class Words(logging.Handler):
+    """Keeps what lines say and nothing else of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[tuple[str, bool]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """A line, and whether a traceback is below it."""
+        self.said.append((record.getMessage(), record.exc_info is not None))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_nothing_of_what_a_line_tells_is_kept_alive_by_it(times: int) -> None:
+    """For a minute each of 10,000 causes had the frames of its error, with the requests that they worked on."""
+    # What a test run catches of lines is kept with all that they name.
+    words, quiet = Words(), logging.Logger("quiet")  # noqa: LOG001  # heard by nobody else
+    quiet.addHandler(words)
+    log, payloads = RateLimitedLog(quiet), WeakSet[Payload]()
+    for _ in range(times):
+        payload = Payload()
+        payloads.add(payload)
+        log.write(0, "as argument", Line(logging.ERROR, "failed: %s", ([payload],), problem=failing(payload)))
+        log.write(0, "as error", Line(logging.ERROR, "failed: %s", (failing(payload),)))
+        del payload
+    assert [has_traceback for _, has_traceback in words.said] == [True, False]
+    words.said.clear()
+    gc.collect()
+    assert len(payloads) == 0
+    log.catch_up(REPEAT_MS)
+    assert len(words.said) == (2 if times > 1 else 0)
+    assert all("no sense in Payload" in line and "1 times more" in line for line, _ in words.said)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bridge.migration.patterns import Form, PatternUnreadable
 from bridge.migration.route import REMEMBERED_NAME_MAX, Road, Router, Rule
+from tests.support.kept_text import kept_chars
 from translators.dialects.ids import GroupId, MemberId
 
 RULES = (Rule("orders-old*", Road.PASS), Rule("orders-*", Road.EMBEDDED), Rule("p?y", Road.UPSTREAM))
@@ -37,6 +38,22 @@ def test_long_names_are_matched_each_time() -> None:
     for length in (REMEMBERED_NAME_MAX, REMEMBERED_NAME_MAX + 1):
         assert router.road(GroupId("orders-".ljust(length, "x"))) is Road.EMBEDDED
     assert router.remembered() == 1
+
+
+def test_long_names_are_not_kept_whole_by_what_was_looked_up_or_claimed() -> None:
+    """100,000 of them were 3 GB; each is still known from others that begin alike."""
+    router = Router((Rule("*", Road.EMBEDDED, client_id="c"), *RULES))
+    one, two = (GroupId(f"orders-{'x' * 32_000}{end}") for end in "12")
+    router.claim(one, "c", "")
+    assert (router.may_claim(one), router.may_claim(two)) == (False, True)
+    assert router.road(one) is Road.EMBEDDED
+    for group_id in (one, GroupId("short")):
+        router.note_looked_up(group_id)
+        assert router.is_looked_up(group_id)
+    assert not router.is_looked_up(two)
+    assert kept_chars(router) < 32_000
+    router.forget_looked_up(one)
+    assert not router.is_looked_up(one)
 
 
 @given(st.lists(st.text(max_size=12), max_size=60))

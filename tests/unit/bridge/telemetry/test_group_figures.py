@@ -13,6 +13,7 @@ from bridge.telemetry.schema.disturbance import IDLE
 from bridge.telemetry.schema.facts import CommitPassed, Event, MemberLeft, MemberTold, Stamp
 from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Protocol, Road
 from tests.support.event_stories import cooperative_handover, eager_meeting
+from tests.support.kept_text import kept_chars
 
 
 def line(fact: CommitPassed | MemberLeft | MemberTold) -> Line:
@@ -148,3 +149,14 @@ def test_only_so_many_waits_are_kept() -> None:
     later = [replace(first, began_wall_us=number) for number in range(5)]
     assert [one.began_wall_us for one in waited(2, *later)] == [3, 4]
     assert waited(0, *later) == []
+
+
+def test_long_names_are_not_kept_whole() -> None:
+    """10,000 of them were 320 MB; each is still counted by itself."""
+    figures, names = GroupFigures(), tuple("x" * 32_000 + end for end in "12")
+    (told,) = assemble(cooperative_handover().events)
+    for name in names:
+        figures.take(replace(told, group_id=name, outcome=Outcome.SUPERSEDED))
+        figures.take(replace(told, group_id=name))
+    assert [counts.rebalances for name in names if (counts := figures.of(name)) is not None] == [2, 2]
+    assert kept_chars(figures) < 32_000

@@ -88,6 +88,9 @@ def test_ruled_settings_remember_a_bounded_number_of_groups(tmp_path: Path, monk
     assert GroupId("slow") not in ruled
     assert len(ruled) <= 2
     assert set(ruled) <= {GroupId(f"fast-{number}") for number in range(5)}
+    remembered = set(ruled)
+    assert GroupId(f"fast-{'x' * 32_000}") in ruled
+    assert set(ruled) == remembered
 
 
 @pytest.mark.parametrize("key", ["group.consumer.assignors: [swirl]\n", "groups: [{match: x, road: embedded, K}]\n"])

@@ -1,5 +1,7 @@
 """One door for everything that is heard: bounded, tidy, and without secrets."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.telemetry.event_log.codec import encode_event
@@ -74,6 +76,21 @@ def test_groups_beyond_the_limit_are_counted_and_the_first_is_told(
     assert [record.getMessage().partition(",")[0] for record in caplog.records] == [
         "EB-EVENTS-014: group 'g' is not in the event log"
     ]
+
+
+def test_few_groups_with_long_names_are_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 names of 32 kB were 320 MB, and each event has one; a group that is gone makes room."""
+    monkeypatch.setattr(following, "LONG_NAMES_MAX", 2)
+    ears, names = Ears(), [GroupId("x" * 32_000 + end) for end in "1234"]
+
+    def came(group_id: GroupId) -> bool:
+        ears.pass_by(replace(join("a"), group_id=group_id), joined("a", 1))
+        return group_id in ears.follower.groups
+
+    assert [came(name) for name in names[:3]] == [True, True, False]
+    assert came(GroupId("short"))
+    ears.pass_by(replace(leave("a"), group_id=names[0]), left("a"))
+    assert [came(name) for name in names[2:]] == [True, False]
 
 
 def test_connection_that_is_lost_takes_its_open_requests_with_it() -> None:
