@@ -232,8 +232,10 @@ def _delete_group(state: Shard, record: GroupDeleted) -> None:
         delete_classic(state, record.group_id)
         return
     group = state.groups.pop(record.group_id)
-    for member in group.members.values():
+    for member_id, member in group.members.items():
         unindex_subscription(state, group, member.subscription)
+        for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
+            state.deadlines.drop(DeadlineKey(kind, record.group_id, member_id))
     for kind in (DeadlineKind.INITIAL_DELAY, DeadlineKind.TARGET):
         state.deadlines.drop(DeadlineKey(kind, record.group_id))
 

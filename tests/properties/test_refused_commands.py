@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bridge.coordinators.arrivals import MembershipRequest
 from bridge.engine.assignors.interface import Assignor
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import (
@@ -53,6 +55,7 @@ from bridge.engine.records import (
     TargetAssigned,
 )
 from bridge.engine.settings import EngineSettings, MigrationPolicy
+from tests.support import embedded_world, owned_group
 from tests.support.classic_bench import commit_of, join_of, offer
 from tests.support.engine_bench import GROUP, IDENTITY, Bench, ScriptedAssignor, beat_request, join_request
 from translators.dialects.admin import DeletedGroup
@@ -64,13 +67,14 @@ from translators.dialects.classic import (
     LeaveGroupReply,
     LeavingMember,
     MemberAssignment,
+    Protocol,
     SyncGroup,
     SyncGroupReply,
 )
 from translators.dialects.configs import Alteration, AlteredResource
 from translators.dialects.coordinator import ClassicSeat, CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef
+from translators.dialects.ids import LEAVE_EPOCH, GroupId, InstanceId, MemberId, RequestRef
 
 UNANSWERED = (
     UnloadClassicGroups,
@@ -301,3 +305,42 @@ def test_refused_command_writes_nothing_durable() -> None:
 
     holds()
     assert refused == set(get_args(Command)) - set(UNANSWERED)
+
+
+REQUESTS = (
+    embedded_world.join_request(""),
+    replace(embedded_world.join_request("a"), session_timeout_ms=1),
+    replace(embedded_world.join_request(""), protocols=()),
+    replace(embedded_world.join_request(""), protocols=(Protocol("range", b"torn"),)),
+    replace(embedded_world.join_request(""), protocol_type="connect"),
+    replace(embedded_world.join_request("a"), instance_id=InstanceId("A")),
+    SyncGroup(group_id=owned_group.GROUP, generation=1, member_id=MemberId("a"), instance_id=None),
+    Heartbeat(owned_group.GROUP, 1, MemberId("a"), None),
+    embedded_world.leave_request("a"),
+    replace(embedded_world.native_join("b"), member_epoch=5),
+    replace(embedded_world.native_join("b"), member_epoch=LEAVE_EPOCH),
+    replace(embedded_world.native_join("b"), rebalance_timeout_ms=-1),
+    replace(embedded_world.native_join("b"), server_assignor="nobody's"),
+)
+"""What is refused of clients, by their machines or by the engine, whoever is there."""
+
+
+@pytest.mark.parametrize("begins_classic", [False, True])
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda one: type(one).__name__)
+def test_refused_request_leaves_no_entry(request_: MembershipRequest, *, begins_classic: bool, is_there: bool) -> None:
+    """Of the engine, of a machine or of the bridge, but for the group that begins so (K1.11)."""
+    chosen = EngineSettings(
+        group_initial_rebalance_delay_ms=0, departure_wait_ms=0, group_begins_classic=begins_classic
+    )
+    group = owned_group.OwnedGroup(settings=chosen)
+    group.owner.revive((), 0)
+    if is_there:
+        group.send(embedded_world.native_join("n"))
+        assert group.owner.entries()
+    (ref,) = group.send(request_)
+    reply, entries = group.replies[ref], group.owner.entries()
+    code = reply.members[0].error if isinstance(reply, LeaveGroupReply) else reply.error
+    assert code is not ErrorCode.NONE
+    may_begin = not is_there and code in {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.INCONSISTENT_GROUP_PROTOCOL}
+    assert len(entries) <= may_begin

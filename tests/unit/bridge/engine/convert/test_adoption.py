@@ -10,7 +10,7 @@ from bridge.engine.outcome import Converted, GroupGivenUp, NotConverted, Unready
 from bridge.engine.queries import group_type, next_deadline
 from bridge.engine.settings import EngineSettings
 from tests.support.converted_group import BEGINS_CLASSIC, EAGER, ConversionBench, named, says
-from tests.support.engine_bench import GROUP, IDENTITY
+from tests.support.engine_bench import GROUP, IDENTITY, beat_request, join_request, static_join_request
 from tests.support.snapshots import durable
 from translators.dialects.classic import Protocol
 from translators.dialects.coordinator import ClassicSeat
@@ -164,6 +164,17 @@ def test_given_up_group_is_forgotten_whole(kind: EngineSettings) -> None:
     assert GroupGivenUp(GROUP) in bench.notices
     assert durable(bench.bench.state) == fresh
     assert next_deadline(bench.bench.state) is None
+
+
+def test_sessions_of_a_given_up_group_end_with_it() -> None:
+    """A KIP-848 member's, and that of a static seat whose member is away: each failed the turn in which it passed."""
+    bench = ConversionBench(BEGINS_CONSUMER)
+    for request in (join_request("native"), static_join_request("seated", "A"), beat_request("seated", -2)):
+        bench.bench.ask(replace(request, instance_id=InstanceId("A")) if request.member_id == "seated" else request)
+    assert next_deadline(bench.bench.state) is not None
+    assert isinstance(give_up(bench), Converted)
+    assert next_deadline(bench.bench.state) is None
+    bench.bench.pass_time(3_600_000)
 
 
 def test_unknown_group_can_not_be_given_up() -> None:
