@@ -155,7 +155,7 @@ class Life:
                 by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
         for group_id in (*self.owner.shard.groups, *self.owner.shard.classic_groups):
             by_group[group_id] = by_group.get(group_id, 0) + group_bytes(group_id)
-            founder = shares.founders.founder_of(group_id)
+            founder = shares.founders.charged.get(group_id)
             if founder is not None:
                 by_host[founder] = by_host.get(founder, 0) + group_bytes(group_id)
         total, shard = sum(by_group.values()), self.owner.shard

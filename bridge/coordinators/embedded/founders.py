@@ -32,13 +32,14 @@ class Founders:
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
         self._hosts: dict[GroupId, str] = {}
-        self._charged: dict[GroupId, str | None] = {}
+        self.charged: dict[GroupId, str | None] = {}
+        """Who pays for each group that is in the sums; None for nobody."""
         self._coming: dict[GroupId, str] = {}
         self._arriving: dict[GroupId, str] = {}
 
     def clear(self) -> None:
         """Nothing is in the sums."""
-        self._charged.clear()
+        self.charged.clear()
         self._hosts = {group_id: host for group_id, host in self._hosts.items() if self._has(group_id)}
 
     def groups(self) -> Iterator[GroupId]:
@@ -67,21 +68,17 @@ class Founders:
 
     def weigh_again(self, group_id: GroupId, first_host: str | None) -> Iterator[Charge]:
         """What changes of the sums by what the group is now; O(1)."""
-        is_there, is_charged = self._has(group_id), group_id in self._charged
+        is_there, is_charged = self._has(group_id), group_id in self.charged
         if is_there and group_id not in self._hosts and first_host is not None:
             self._hosts[group_id] = first_host
         if not is_there:
             self._hosts.pop(group_id, None)
         host = self._hosts.get(group_id)
-        if is_charged and not (is_there and self._charged[group_id] == host):
-            yield Charge(group_id, self._charged.pop(group_id), -group_bytes(group_id))
-        if is_there and group_id not in self._charged:
-            self._charged[group_id] = host
+        if is_charged and not (is_there and self.charged[group_id] == host):
+            yield Charge(group_id, self.charged.pop(group_id), -group_bytes(group_id))
+        if is_there and group_id not in self.charged:
+            self.charged[group_id] = host
             yield Charge(group_id, host, group_bytes(group_id))
-
-    def founder_of(self, group_id: GroupId) -> str | None:
-        """The address that pays for it; None for nobody."""
-        return self._charged.get(group_id)
 
     def _has(self, group_id: GroupId) -> bool:
         return group_id in self._shard.groups or group_id in self._shard.classic_groups

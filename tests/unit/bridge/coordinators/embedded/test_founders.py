@@ -40,7 +40,7 @@ def test_first_one_let_in_pays_until_the_group_is_gone() -> None:
     apply(shard, GroupCreated(GROUP, 0))
     founders.note(GROUP)
     assert list(founders.weigh_again(GROUP, TWO.host)) == []
-    assert founders.founder_of(GROUP) == ONE.host
+    assert founders.charged.get(GROUP) == ONE.host
     apply(shard, GroupDeleted(GROUP))
     assert list(founders.weigh_again(GROUP, None)) == [Charge(GROUP, ONE.host, -SIZE)]
     assert founders.growth(GROUP) == Growth.of_all(SIZE)

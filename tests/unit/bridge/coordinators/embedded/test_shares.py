@@ -84,7 +84,7 @@ def recounted(world: World) -> tuple[dict[GroupId, int], dict[str, int]]:
         by_host[weight.host] = by_host.get(weight.host, 0) + weight.size_bytes
     for group_id in (*owner.shard.groups, *owner.shard.classic_groups):
         by_group[group_id] = by_group.get(group_id, 0) + group_bytes(group_id)
-        host = owner.shares.founders.founder_of(group_id)
+        host = owner.shares.founders.charged.get(group_id)
         if host is not None:
             by_host[host] = by_host.get(host, 0) + group_bytes(group_id)
     return by_group, by_host
