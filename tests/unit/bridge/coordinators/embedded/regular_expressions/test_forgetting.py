@@ -10,10 +10,11 @@ from bridge.coordinators.embedded.shard_journal import ENGINE
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine import records_codec
 from bridge.engine.records import RegularExpressionForgotten, RegularExpressionResolved
-from bridge.engine.settings import EngineSettings
-from tests.support.embedded_world import World, embedded_world, native_join
+from bridge.engine.settings import EngineSettings, MigrationPolicy
+from tests.support.embedded_world import World, embedded_world, join_request, native_join
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from translators.dialects.classic import JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, Topic, TopicId, TopicName
@@ -67,6 +68,20 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
     async with embedded_world(engine) as world:
         world.groups.keep(journal)
         assert await patterns_of(world) == {".*"}
+
+
+async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(autojump_clock: MockClock) -> None:
+    """Its policy says so, to everybody that comes with a pattern."""
+    policy = MigrationPolicy.DISABLED
+    engine = replace(SETTINGS, group_begins_classic=True, group_consumer_migration_policy=policy)
+    journal = MemoryJournal()
+    async with embedded_world(engine) as world:
+        world.groups.keep(journal)
+        joined = await world.ask(replace(join_request(""), needs_member_id=False), JoinGroupReply)
+        assert joined.error is ErrorCode.NONE
+        refused = await world.ask(pattern_join("b", "t.*"), ConsumerGroupHeartbeatReply)
+        assert refused.error is ErrorCode.GROUP_ID_NOT_FOUND
+        assert patterns_in(journal) == []
 
 
 def engine_entries(journal: MemoryJournal) -> list[object]:
