@@ -4,7 +4,7 @@ So a pattern counts once for all, once for each group that has it and once for e
 its own few letters it would cost nothing, and every member of a large group would be charged for all topics.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from bridge.coordinators.embedded.weights import pattern_bytes
@@ -132,12 +132,3 @@ class PatternShares:
     def _written(self, pattern: str) -> int:
         resolved = self._shard.patterns.get(pattern)
         return pattern_bytes(pattern, () if resolved is None else resolved.topics)
-
-
-def _without(size_bytes: int, holder: Holder, groups: Collection[GroupId], hosts: Collection[str]) -> Growth:
-    """What a pattern adds for those who are not among the others that have it."""
-    return Growth(
-        size_bytes * (holder.group_id not in groups),
-        size_bytes * (holder.host not in hosts),
-        size_bytes * (not groups),
-    )
