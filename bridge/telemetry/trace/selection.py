@@ -171,6 +171,9 @@ def find_folder(admin: str) -> Path:
             document: object = json.loads(answer.read(ANSWER_BYTES_MAX))
     except (OSError, ValueError, RecursionError, HTTPException) as problem:
         fault = tls_fault(admin, problem)
+        if isinstance(problem, HTTPError):
+            # It is the answer as well, and holds its connection.
+            problem.close()
         # The library wraps what happened in its own words; an answer with a status is what happened.
         seen = problem if isinstance(problem, HTTPError) or not isinstance(problem, URLError) else problem.reason
         raise NothingToShow(

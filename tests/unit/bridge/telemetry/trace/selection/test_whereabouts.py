@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.error import HTTPError
 
 import click
 import pytest
@@ -67,8 +68,11 @@ def test_bridge_that_wants_a_token_is_asked_with_it() -> None:
     """And told of without."""
     with answering(b'{"path":"/var/events"}', "Bearer a-token") as admin:
         TOKEN.set("")  # commands of other tests, run in this thread, leave theirs
-        with pytest.raises(NothingToShow, match=r"EB-TRACE-005.*401.*--admin-token-path"):
+        with pytest.raises(NothingToShow, match=r"EB-TRACE-005.*401.*--admin-token-path") as told:
             find_folder(admin)
+        answer = told.value.__context__
+        assert isinstance(answer, HTTPError)
+        assert answer.fp.closed, "its connection is kept until Python collects it"
         reset = TOKEN.set("a-token")
         try:
             assert find_folder(admin) == Path("/var/events")
