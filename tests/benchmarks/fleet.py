@@ -151,17 +151,17 @@ class Fleet:
         end = time.monotonic() + seconds
         self.run_until(lambda: time.monotonic() >= end, seconds + 1)
 
-    def settle(self, timeout_s: float) -> float:
-        """Drive all members until none was called for two intervals; when the last became stable, in seconds from now.
-
-        Raises FleetError.
+    def settle(self, timeout_s: float, calm_s: float | None = None) -> float:
+        """Drive all members until none was called for `calm_s`, by default two intervals; when the last became stable,
+        in seconds from now. Raises FleetError.
         """
+        watched_s = 2 * self._interval_s if calm_s is None else calm_s
         begin = time.monotonic()
         while True:
             self.run_until(self.is_settled, timeout_s)
             settled_s = time.monotonic() - begin
             calls = sum(client.times_called for client in self.clients)
-            self.run_for(2 * self._interval_s)
+            self.run_for(watched_s)
             if self.is_settled() and calls == sum(client.times_called for client in self.clients):
                 return settled_s
 

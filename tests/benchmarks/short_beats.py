@@ -17,6 +17,7 @@ from bridge.wire.frames import RequestHeader
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.fleet import Fleet
 from tests.benchmarks.topic_server import SPOKEN, TOPIC_ID, TopicServer, serve
+from translators.dialects.classic import HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicId, TopicIdPartition
@@ -43,6 +44,10 @@ class BeatServer(TopicServer):
 
     def answer(self, header: RequestHeader, frame: bytes) -> bytes:
         """See `TopicServer`."""
+        if header.api_key == ApiKey.HEARTBEAT:
+            # How the bridge asks what a client may do with a group: an unknown member is told so by who lets it read.
+            unknown = HeartbeatReply(error=ErrorCode.UNKNOWN_MEMBER_ID)
+            return encode_reply(header.api_key, header.api_version, header.correlation_id, unknown)
         if header.api_key != ApiKey.CONSUMER_GROUP_HEARTBEAT:
             return super().answer(header, frame)
         asked = decode_request(header.api_key, header.api_version, frame[header.body_offset :])
