@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bridge.engine.assignors.interface import NOTHING, Assignment, IndexSource, LoadOrder, Partitions, Seat
+from bridge.engine.assignors.subscriber_sets import KnownInterests, count_topics
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
@@ -145,26 +146,21 @@ class Snapshot:
     load_orders: Mapping[frozenset[TopicId], LoadOrder]
 
 
-class LoadIndex:
+class LoadIndex(KnownInterests[IndexedSubscribers]):
     """Loads, holders and free partitions of a group; a function of its members, topics and target.
 
-    For its methods see `incremental.TargetIndex`. Of the target only valid partitions count: those that exist and that
+    For its methods see `interface.TargetIndex`. Of the target only valid partitions count: those that exist and that
     their member wants. `unsettled` members need a new target whatever their load: newcomers without one, and those
     whose target names what is not valid. `changed` regions changed since the last target.
     """
 
-    __slots__ = ("_counts", "_interests", "_kinds", "_subscriber_sets", "changed", "regions", "standings", "unsettled")
+    __slots__ = ("_kinds", "changed", "regions", "standings", "unsettled")
 
     def __init__(self, source: IndexSource) -> None:
         """Count everything; O(members + partitions + topics of all interests)."""
-        self._counts = {
-            topic: count
-            for topics in source.topics.values()
-            for topic in topics
-            if (count := source.partition_counts.get(topic, 0)) > 0
-        }
-        self._interests = form_indexed_sets(source, self._counts)
-        self._subscriber_sets = sorted(set(self._interests.values()), key=lambda subscribers: subscribers.number)
+        counts = count_topics(source)
+        super().__init__(counts, form_indexed_sets(source, counts))
+        self._subscriber_sets.sort(key=lambda subscribers: subscribers.number)
         self._kinds = sort_topics(self._subscriber_sets)
         self.standings: dict[MemberId, Standing] = {}
         self.unsettled: set[MemberId] = set()
@@ -194,29 +190,17 @@ class LoadIndex:
         self.regions = link_regions(self._subscriber_sets)
         self.changed = dict.fromkeys(self.regions)
 
-    def knows(self, interest: Hashable) -> bool:
-        """See `TargetIndex`."""
-        return interest in self._interests
-
-    def learn(self, interest: Hashable, topics: Mapping[TopicId, int]) -> bool:
-        """An interest can be learned if it divides no kind, and its topics didn't change while nobody wanted them."""
-        if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
-            return False
-        wanted = frozenset(topics)
-        subscribers = next((subscribers for subscribers in self._subscriber_sets if subscribers.topics == wanted), None)
-        if subscribers is None:
-            kinds = {self._kinds[topic] for topic in wanted if topic in self._kinds}
-            if not all(kind.topics <= wanted for kind in kinds):
-                return False
-            subscribers = IndexedSubscribers(len(self._subscriber_sets), wanted)
-            self._subscriber_sets.append(subscribers)
-            for kind in sorted(kinds, key=lambda kind: kind.number):
-                subscribers.want(kind)
-            unknown = {topic: count for topic, count in topics.items() if topic not in self._kinds}
-            if unknown:
-                subscribers.want(self._add_kind(unknown))
-        self._interests[interest] = subscribers
-        return True
+    def _add(self, wanted: frozenset[TopicId], topics: Mapping[TopicId, int]) -> IndexedSubscribers | None:
+        kinds = {self._kinds[topic] for topic in wanted if topic in self._kinds}
+        if not all(kind.topics <= wanted for kind in kinds):
+            return None
+        subscribers = IndexedSubscribers(len(self._subscriber_sets), wanted)
+        for kind in sorted(kinds, key=lambda kind: kind.number):
+            subscribers.want(kind)
+        unknown = {topic: count for topic, count in topics.items() if topic not in self._kinds}
+        if unknown:
+            subscribers.want(self._add_kind(unknown))
+        return subscribers
 
     def _add_kind(self, topics: Mapping[TopicId, int]) -> Kind:
         self._counts.update(topics)
@@ -261,9 +245,7 @@ class LoadIndex:
         return True
 
     def unseat(self, member_id: MemberId, target: Partitions) -> bool:
-        """See `TargetIndex`; a set that everybody left is of use if somebody comes back, but its interests are
-        forgotten: nobody tells what becomes of their topics meanwhile.
-        """
+        """See `TargetIndex`."""
         standing = self.standings[member_id]
         subscribers = standing.subscribers
         self.move(member_id, NOTHING, self._pick_valid(standing, target))
@@ -273,7 +255,7 @@ class LoadIndex:
         if subscribers.load_order.size:
             self.changed[subscribers.region] = None
             return True
-        self._interests = {interest: known for interest, known in self._interests.items() if known is not subscribers}
+        self._forget(subscribers)
         self._relink()
         occupied = sum(subscribers.load_order.size > 0 for subscribers in self._subscriber_sets)
         return occupied > 0 and len(self._subscriber_sets) - occupied <= max(EMPTY_SETS_MAX, occupied)

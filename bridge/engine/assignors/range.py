@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from heapq import merge
 
 from bridge.engine.assignors.interface import (
+    NOTHING,
     Assignment,
     AssignmentSpec,
     IncrementalAssignor,
@@ -14,7 +15,13 @@ from bridge.engine.assignors.interface import (
     Seat,
     TargetIndex,
 )
-from bridge.engine.assignors.subscriber_sets import NOTHING, SubscriberSet, form_subscriber_sets, seated
+from bridge.engine.assignors.subscriber_sets import (
+    KnownInterests,
+    SubscriberSet,
+    count_topics,
+    form_subscriber_sets,
+    seated,
+)
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
@@ -106,30 +113,15 @@ def cut_range(count: int, seats: int, place: int) -> range:
     return range(start, start + floor + (place < surplus))
 
 
-class SeatIndex(TargetIndex):
+class SeatIndex(KnownInterests[SeatedSubscribers], TargetIndex):
     """Subscribers and topics of a group; the last target is remembered as the seats it was cut by."""
 
-    __slots__ = (
-        "_changed",
-        "_counts",
-        "_interests",
-        "_is_known",
-        "_newcomers",
-        "_seats",
-        "_subscriber_sets",
-        "_topic_sets",
-    )
+    __slots__ = ("_changed", "_is_known", "_newcomers", "_seats", "_topic_sets")
 
     def __init__(self, source: IndexSource) -> None:
         """Seat everybody; O(members log members + topics of all interests)."""
-        self._counts = {
-            topic: count
-            for topics in source.topics.values()
-            for topic in topics
-            if (count := source.partition_counts.get(topic, 0)) > 0
-        }
-        self._interests = _form_seated_sets(source, self._counts)
-        self._subscriber_sets = list(dict.fromkeys(self._interests.values()))
+        counts = count_topics(source)
+        super().__init__(counts, _form_seated_sets(source, counts))
         self._seats: dict[MemberId, tuple[Seat, SeatedSubscribers]] = {}
         for member_id, seat in source.seats.items():
             subscribers = self._interests[source.interests[member_id]]
@@ -142,33 +134,19 @@ class SeatIndex(TargetIndex):
         self._changed = dict.fromkeys(self._topic_sets)
         self._newcomers = {member_id for member_id in source.seats if member_id not in source.target}
 
-    def knows(self, interest: Hashable) -> bool:
-        """See `TargetIndex`."""
-        return interest in self._interests
-
-    def learn(self, interest: Hashable, topics: Mapping[TopicId, int]) -> bool:
-        """It can be learned if it divides no set of topics, and its topics didn't change while nobody wanted them."""
-        if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
-            return False
-        wanted = frozenset(topics)
-        subscribers = next((subscribers for subscribers in self._subscriber_sets if subscribers.topics == wanted), None)
-        if subscribers is None:
-            topic_sets = [topic_set for topic_set in self._topic_sets if not wanted.isdisjoint(topic_set.topics)]
-            if (
-                not all(wanted.issuperset(topic_set.topics) for topic_set in topic_sets)
-                or len(self._subscriber_sets) > SETS_MAX
-            ):
-                return False
-            subscribers = SeatedSubscribers(wanted)
-            self._subscriber_sets.append(subscribers)
-            for topic_set in topic_sets:
-                topic_set.subscriber_sets += (subscribers,)
-            unknown = {topic: count for topic, count in topics.items() if topic not in self._counts}
-            if unknown:
-                self._counts.update(unknown)
-                self._topic_sets += (TopicSet((subscribers,), sorted(unknown), Cut((), unknown)),)
-        self._interests[interest] = subscribers
-        return True
+    def _add(self, wanted: frozenset[TopicId], topics: Mapping[TopicId, int]) -> SeatedSubscribers | None:
+        topic_sets = [topic_set for topic_set in self._topic_sets if not wanted.isdisjoint(topic_set.topics)]
+        divides = not all(wanted.issuperset(topic_set.topics) for topic_set in topic_sets)
+        if divides or len(self._subscriber_sets) > SETS_MAX:
+            return None
+        subscribers = SeatedSubscribers(wanted)
+        for topic_set in topic_sets:
+            topic_set.subscriber_sets += (subscribers,)
+        unknown = {topic: count for topic, count in topics.items() if topic not in self._counts}
+        if unknown:
+            self._counts.update(unknown)
+            self._topic_sets += (TopicSet((subscribers,), sorted(unknown), Cut((), unknown)),)
+        return subscribers
 
     def seat(self, seat: Seat, interest: Hashable, target: Partitions | None) -> bool:
         """See `TargetIndex`."""
@@ -192,10 +170,7 @@ class SeatIndex(TargetIndex):
         self._newcomers.discard(member_id)
         self._disturb(subscribers)
         if not subscribers.seats:
-            # Nobody tells what becomes of its topics as long as nobody wants them.
-            self._interests = {
-                interest: known for interest, known in self._interests.items() if known is not subscribers
-            }
+            self._forget(subscribers)
         return bool(self._seats)
 
     def retarget(self, member_id: MemberId, target: Partitions, gained: Partitions, lost: Partitions) -> None:

@@ -1,12 +1,22 @@
-"""Members grouped by what they subscribe to, the groups that compete for the same topics, and which claims of the
-previous target still stand among them.
+"""Members grouped by what they subscribe to: the groups that compete for the same topics, which claims of the previous
+target still stand among them, and which interests an index knows.
 """
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from bridge.engine.assignors.interface import Assignment, AssignmentSpec, MemberSubscription, Seat, seat_of
+from bridge.engine.assignors.interface import (
+    NOTHING,
+    Assignment,
+    AssignmentSpec,
+    IndexSource,
+    MemberSubscription,
+    Seat,
+    seat_of,
+)
 from translators.dialects.ids import MemberId, TopicId, TopicIdPartition
 
 
@@ -70,9 +80,6 @@ def _root(parent: list[int], number: int) -> int:
     return number
 
 
-NOTHING: frozenset[TopicIdPartition] = frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class Claims:
     """A component's view of the previous target.
@@ -113,3 +120,65 @@ def _unclaimed(
         return ()
     every = (TopicIdPartition(topic, number) for topic in topics for number in range(spec.partition_counts[topic]))
     return tuple(partition for partition in every if partition not in taken)
+
+
+class Subscribers(Protocol):
+    """Members that want the same topics, as an index has them."""
+
+    @property
+    def topics(self) -> frozenset[TopicId]:
+        """Those that exist of what they want."""
+        ...
+
+
+SubscribersT = TypeVar("SubscribersT", bound=Subscribers)
+
+
+def count_topics(source: IndexSource) -> dict[TopicId, int]:
+    """How many partitions each topic has that exists and is of interest."""
+    return {
+        topic: count
+        for topics in source.topics.values()
+        for topic in topics
+        if (count := source.partition_counts.get(topic, 0)) > 0
+    }
+
+
+class KnownInterests(ABC, Generic[SubscribersT]):
+    """The part of an index (`interface.TargetIndex`) that tells by an interest among whom a member sits.
+
+    A set that everybody left stays for those who may come back, but not what it was interested in: nobody tells what
+    becomes of its topics meanwhile.
+    """
+
+    __slots__ = ("_counts", "_interests", "_subscriber_sets")
+
+    def __init__(self, counts: dict[TopicId, int], interests: dict[Hashable, SubscribersT]) -> None:
+        self._counts = counts
+        self._interests = interests
+        self._subscriber_sets: list[SubscribersT] = list(dict.fromkeys(interests.values()))
+
+    def knows(self, interest: Hashable) -> bool:
+        """See `TargetIndex`."""
+        return interest in self._interests
+
+    def learn(self, interest: Hashable, topics: Mapping[TopicId, int]) -> bool:
+        """An interest can be learned if its topics didn't change while nobody wanted them, and if `_add` can."""
+        if any(self._counts.get(topic, count) != count for topic, count in topics.items()):
+            return False
+        wanted = frozenset(topics)
+        subscribers = next((known for known in self._subscriber_sets if known.topics == wanted), None)
+        if subscribers is None:
+            subscribers = self._add(wanted, topics)
+            if subscribers is None:
+                return False
+            self._subscriber_sets.append(subscribers)
+        self._interests[interest] = subscribers
+        return True
+
+    @abstractmethod
+    def _add(self, wanted: frozenset[TopicId], topics: Mapping[TopicId, int]) -> SubscribersT | None:
+        """A set of subscribers for these topics; None where it would divide topics that are dealt as one."""
+
+    def _forget(self, subscribers: SubscribersT) -> None:
+        self._interests = {interest: known for interest, known in self._interests.items() if known is not subscribers}

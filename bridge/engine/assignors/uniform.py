@@ -9,6 +9,7 @@ from heapq import heapify, heapreplace
 from bridge.engine.assignors.chain_search import Chain, ChainSearch, Draft, Touched
 from bridge.engine.assignors.chains import Flow, settle
 from bridge.engine.assignors.interface import (
+    NOTHING,
     Assignment,
     AssignmentSpec,
     IncrementalAssignor,
@@ -19,7 +20,6 @@ from bridge.engine.assignors.interface import (
 )
 from bridge.engine.assignors.load_index import LoadIndex, Region
 from bridge.engine.assignors.subscriber_sets import (
-    NOTHING,
     Claims,
     Component,
     form_subscriber_sets,
