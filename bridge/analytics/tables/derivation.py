@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.spark.local_rows import local_rows
+from bridge.analytics.spark.rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import begun_of, carried, with_none
 from bridge.analytics.tables.definitions import CARRIED, EVENTS, REJECTED, Table

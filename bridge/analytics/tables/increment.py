@@ -13,8 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
-from bridge.analytics.spark.kept_rows import kept_rows
-from bridge.analytics.spark.local_rows import local_rows
+from bridge.analytics.spark.rows import kept_rows, local_rows
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import begun_of, carried, carried_for, events_for, with_none
 from bridge.analytics.tables.daily import daily

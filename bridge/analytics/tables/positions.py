@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.spark.local_rows import local_rows
+from bridge.analytics.spark.rows import local_rows
 from bridge.analytics.tables.definitions import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"

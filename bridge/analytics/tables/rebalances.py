@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.spark.kept_rows import kept_rows
+from bridge.analytics.spark.rows import kept_rows
 from bridge.analytics.tables.definitions import CARRIED_FOR, CHAIN_HEAD, REBALANCES
 from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY, elapsed_us, moment

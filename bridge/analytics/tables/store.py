@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
 from bridge.analytics.spark.column_types import table_schema
-from bridge.analytics.spark.local_rows import local_rows
+from bridge.analytics.spark.rows import local_rows
 from bridge.analytics.tables.arrow_types import ARROW_TYPES
 from bridge.analytics.tables.definitions import BATCH, DATE, Table, is_often_new
 from bridge.analytics.tables.file_system import FileSystem

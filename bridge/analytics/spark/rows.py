@@ -1,4 +1,4 @@
-"""Rows that are at hand, as Spark has them without a task: it knows how many they are, and that there are none."""
+"""Rows that Spark starts no job for: those that are at hand, and those that are made once for several questions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,3 +15,13 @@ def local_rows(spark: SparkSession, types: Mapping[str, pa.DataType], rows: Sequ
     columns = [[row[place] for row in rows] for place in range(len(types))]
     arrays = [pa.array(values, kind) for values, kind in zip(columns, types.values(), strict=True)]
     return spark.createDataFrame(pa.table(arrays, names=[*types]))
+
+
+def kept_rows(rows: DataFrame) -> DataFrame:
+    """The same rows, made now, and kept as long as somebody has them.
+
+    Of what it keeps Spark does not know how it lies: rows of one partition would be moved for each order and each group
+    that somebody asks for, with a job each time.
+    """
+    kept = rows.localCheckpoint()
+    return kept.coalesce(1) if kept.rdd.getNumPartitions() == 1 else kept
