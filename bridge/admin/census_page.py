@@ -57,7 +57,7 @@ def _group(one: GroupCensus) -> Document:
         "lag": one.lag,
         "members": [_member(member) for member in group.members],
         "moves": [_assessment(assessment) for assessment in one.assessments],
-        "gains": [_gain(gain) for gain in one.gains],
+        "gains": [plain(gain) for gain in one.gains],
     }
 
 
@@ -69,16 +69,8 @@ def _assessment(assessment: Assessment) -> Document:
     return {
         "to": assessment.destination.value,
         "is_ready": assessment.is_ready,
-        "reasons": [_reason(reason) for reason in assessment.reasons],
+        "reasons": [plain(reason) for reason in assessment.reasons],
     }
-
-
-def _reason(reason: Reason) -> Document:
-    return plain(reason)
-
-
-def _gain(gain: Gain) -> Document:
-    return plain(gain)
 
 
 Flat = BrokerAbilities | Diagnosis | Gain | ObservedMember | Reason

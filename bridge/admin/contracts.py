@@ -1,16 +1,19 @@
 """What the admin API shows, as frozen values, and what it asks of those who know."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.admin.tokens import Tokens
 from bridge.migration.census import Census
 from bridge.migration.diagnosis import Examined
 from bridge.migration.orders import MoveOrder, MoveProgress
-from bridge.migration.plans.reading import PlanFault
-from bridge.migration.plans.values import PlanEvent, PlanState
 from translators.dialects.ids import GroupId
+
+if TYPE_CHECKING:
+    # A plan is made of forty classes, and whoever starts a bridge has none: only those who show plans load them.
+    from bridge.migration.plans.reading import PlanFault
+    from bridge.migration.plans.values import PlanEvent, PlanState
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,10 @@ class Moves(Protocol):
         """
         ...
 
+    async def prepare(self) -> None:
+        """Load what makes moves, beside what others ask; `start` does it otherwise, and keeps everybody waiting."""
+        ...
+
     def start(self, order: MoveOrder) -> MoveProgress:
         """Begin, and return at once: `preparing`, or `refused` if another move of the group goes on."""
         ...
@@ -212,23 +219,23 @@ PLAN_CHARS_MAX = 262_144
 class Plans(Protocol):
     """Plans that move groups in stages; they outlive a restart."""
 
-    async def check(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def check(self, text: str, source: str) -> "PlanState | tuple[PlanFault, ...]":
         """The plan of a YAML text as it would begin, or all that is wrong with it; `source` names the text."""
         ...
 
-    async def start(self, text: str, source: str) -> PlanState | tuple[PlanFault, ...]:
+    async def start(self, text: str, source: str) -> "PlanState | tuple[PlanFault, ...]":
         """Begin a plan; all that is wrong with it if it can't be."""
         ...
 
-    def tell(self, name: str, word: PlanEvent) -> PlanState | None:
+    def tell(self, name: str, word: "PlanEvent") -> "PlanState | None":
         """Tell a plan what an operator wants, and what it does then; None if there is none of that name."""
         ...
 
-    def plan(self, name: str) -> PlanState | None:
+    def plan(self, name: str) -> "PlanState | None":
         """One plan; None if there is none of that name."""
         ...
 
-    def all(self) -> Sequence[PlanState]:
+    def all(self) -> "Sequence[PlanState]":
         """Every plan that is remembered, the one begun last first."""
         ...
 
@@ -265,7 +272,7 @@ class Metrics(Protocol):
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
-    none; `moves` and `plans` are None where groups can't be moved, `surveys` where nobody looks at the cluster,
+    none; `moves` and `open_plans` are None where groups can't be moved, `surveys` where nobody looks at the cluster,
     `reloading` where the configuration can't be read again. `tokens` are empty where none were given.
     """
 
@@ -274,7 +281,8 @@ class AdminSources:
     commands: Commands
     events_path: str = ""
     moves: Moves | None = None
-    plans: Plans | None = None
+    open_plans: Callable[[], Plans] | None = None
+    """Gives the same plans whenever it is called; the first call loads what drives them."""
     reloading: Reloading | None = None
     surveys: Surveys | None = None
     tokens: Tokens = field(default_factory=Tokens)

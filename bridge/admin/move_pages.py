@@ -28,6 +28,7 @@ class MovePage:
             return await _unable()
         if read_flag(written, "dry_run"):
             return await show(move_document(await self._moves.check(order)))
+        await self._moves.prepare()
         return await show(move_document(self._moves.start(order)))
 
 

@@ -45,14 +45,15 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
     A web page that a browser on this machine shows may resolve its own name to loopback (DNS rebinding); its requests
     still carry that name.
     """
+    plans = None if sources.open_plans is None else sources.open_plans()
     pages: dict[str, Page] = {
         "/livez": show_life,
         "/readyz": Readiness(sources),
         "/groups": GroupList(sources),
         "/groups/{name:path}": GroupPage(sources),
         "/moves": MovesPage(sources.moves),
-        "/plans": PlansPage(sources.plans),
-        "/plans/{name}": PlanPage(sources.plans),
+        "/plans": PlansPage(plans),
+        "/plans/{name}": PlanPage(plans),
         "/census": CensusPage(sources.surveys),
         "/doctor": DoctorPage(sources.surveys),
         "/events": EventsPage(sources),
@@ -64,8 +65,8 @@ def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
         "/convert": ConversionPage(sources.commands),
         "/groups/{name:path}/move": MovePage(sources.moves),
         "/config": ReloadPage(sources.reloading),
-        "/plans": PlanStartPage(sources.plans),
-        "/plans/{name}": PlanWordPage(sources.plans),
+        "/plans": PlanStartPage(plans),
+        "/plans/{name}": PlanWordPage(plans),
     }
     ends: dict[str, Page] = {"/groups/{name:path}/move": MoveEndPage(sources.moves)}
     routes = [Route(path, _as_function(page), methods=["GET"]) for path, page in guarded.items()]

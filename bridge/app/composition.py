@@ -22,12 +22,12 @@ from bridge.app.admin_door import AdminDoor, make_door, renewed
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import leave_bridges, meet_bridges
 from bridge.app.commands import AppCommands
-from bridge.app.events import Watch, events_folder, watched
+from bridge.app.events import Watch, events_folder, wall_ms, watched
 from bridge.app.examination import ClusterAccess
 from bridge.app.journal import keep_journal
 from bridge.app.metric_readings import coordinator_figures, metric_readings
 from bridge.app.moves import Between, Moving, put_together
-from bridge.app.plans import begin_plans
+from bridge.app.plan_door import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.service_notices import Say, ServiceNotices, announce
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
@@ -190,9 +190,9 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             door = make_door(config.settings)
             admin_files = renewed(door, config.settings.certificates_watch_ms)
             start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
-            files = (proxy.certificates, admin_files)
-            configured.renew = partial(_renew, config, files, sources.tokens)
-            surveys = _surveys(configured, _access(proxy, questions), sources, _ears(watch, router, proxy, moving))
+            configured.renew = partial(_renew, config, (proxy.certificates, admin_files), sources.tokens)
+            ears = _ears(watch, router, proxy, moving)
+            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, ears)
             _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
@@ -210,10 +210,6 @@ def _overheard_moves(between: Between, watch: Watch) -> Moving:
     moving = put_together(between)
     moving.live.ears = watch
     return moving
-
-
-def _surveys(configured: Configured, access: ClusterAccess, sources: AdminSources, ears: Ears) -> AppSurveys:
-    return AppSurveys(configured, access, sources.snapshots, ears)
 
 
 def _services(between: Between, moving: Moving, counters: Counters) -> Services:
@@ -317,11 +313,6 @@ def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGro
             raise AppError(f"{problem.code}: {problem}") from problem
         end_sessions(groups, time_away_ms(groups, wall_ms()))
         return journals.pop_all()
-
-
-def wall_ms() -> int:
-    """The time of day, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:

@@ -9,7 +9,7 @@ from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.journey import Parts
+from bridge.coordinators.moving.journey_door import Parts
 from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.preflight import Preflight
@@ -17,7 +17,6 @@ from bridge.coordinators.moving.requests import Ways
 from bridge.coordinators.moving.roster_watch import RosterWatch
 from bridge.coordinators.moving.sight import GroupEars, Look
 from bridge.coordinators.moving.surroundings import Around
-from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.coordinators.upstream.seat_names import SeatNames
@@ -101,18 +100,11 @@ def put_together(between: Between) -> Moving:
         candidates=Candidates(
             around=surroundings, router=router, roster=roster, broker=between.broker, embedded=embedded
         ),
-        whole=WholeGroups(
-            around=surroundings,
-            embedded=embedded,
-            places=places,
-            roster=roster,
-            broker=between.broker,
-            coordinators=between.coordinators,
-            clock=between.clock,
-        ),
         stays=between.stays,
         moving=moving,
         places=places,
+        coordinators=between.coordinators,
+        clock=between.clock,
         wall_ms=between.wall_ms,
     )
     via_of = partial(_via_of, roster, embedded, between.upstream)

@@ -1,19 +1,15 @@
 """Plans driven: looked at every few seconds, kept in the journal, their moves ordered from whoever makes moves."""
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from typing import assert_never
 
 import trio
 
-from bridge.admin.contracts import AdminSources, Moves
-from bridge.app.events import Watch, wall_ms
-from bridge.app.reloading import Configured
+from bridge.app.plan_door import FACT, FACT_OF_ALL, Grounds
 from bridge.config.faults import ConfigError
-from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.migration.orders import MoveStage
 from bridge.migration.plans.canaries import Waited
@@ -32,7 +28,6 @@ from bridge.migration.plans.values import (
     Seen,
     StopMove,
 )
-from bridge.supervision import PLANS, start_job
 from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.group_figures import GroupCounts, GroupWaits
 from translators.dialects.counts import counted
@@ -41,15 +36,12 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.plain import MalformedPlain
 
 LOG = logging.getLogger("epochbridge.app")
-FACT = "plan:"
-"""So the names begin under which the journal keeps the plans, each under its own."""
-FACT_OF_ALL = "plans"
-"""Under this name older releases kept all plans."""
 UNREAD = "unread-"
 """So the name begins under which a plan is put aside that can't be read, when one of its name is begun anew: the last
 one of each name, for people; no release reads it.
 """
 LOOK_S = 2.0
+"""How often every plan that goes on sees its groups."""
 HEARD_S = 20.0
 """So long groups are heard before plans of the journal go on: who was not heard yet is not gone."""
 WAITS_A_LOOK = 200
@@ -59,7 +51,9 @@ LAG_LOOK_MS = 30_000
 PLANS_MAX = 50
 """How many plans are remembered; beyond it those that are over go, the oldest first."""
 GROUPS_MAX = 1_000
+"""Of one plan: each has a row in the journal and a look every two seconds."""
 OTHERS_MAX = 20
+"""So many groups that no plan moves are a plan's comparison."""
 NO_GROUP = "EB-PLAN-008"
 """No group that was heard here is meant by the plan."""
 TOO_MUCH = "EB-PLAN-009"
@@ -70,56 +64,6 @@ TAKEN = "EB-PLAN-011"
 """A group of the plan belongs to another plan that goes on."""
 NOT_FOLLOWED = "EB-PLAN-012"
 """Groups are not followed, so that nobody could tell what a move did to them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
-    """What plans are driven by: who makes moves, what is known of groups, where plans are kept, what time it is.
-
-    `counts` has nothing of a group that nobody counts. `lags` asks the cluster how many records groups are behind;
-    `waits` are rebalances that were not given out yet, the oldest first and at most so many. `kept` is what the journal
-    has under each of the names of plans, and `keep` writes under one of them, "" for no longer.
-    """
-
-    moves: Moves
-    counts: Callable[[str], GroupCounts | None]
-    waits: Callable[[int], Sequence[GroupWaits]]
-    tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
-    lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
-    kept: Mapping[str, str]
-    keep: Callable[[str, str], None]
-    groups_max: Callable[[], int]
-    wall_ms: Callable[[], int]
-
-
-def begin_plans(
-    nursery: trio.Nursery, sources: AdminSources, groups: EmbeddedGroups, watch: Watch, configured: Configured
-) -> AdminSources:
-    """Have plans driven, those of the journal, too, if there is somebody who moves groups; the sources with them."""
-    if sources.moves is None:
-        return sources
-    moves = sources.moves
-
-    async def lags() -> Mapping[GroupId, int]:
-        if sources.surveys is None:
-            return {}
-        census = await sources.surveys.census()
-        return {one.group.group_id: one.lag for one in census.groups if one.lag is not None}
-
-    grounds = Grounds(
-        moves=moves,
-        counts=watch.figures.groups.of if configured.config.settings.metrics_rebalances else lambda _: None,
-        waits=watch.figures.groups.take_waits,
-        tracks=watch.tracks,
-        lags=lags,
-        kept={**groups.facts(FACT), **({FACT_OF_ALL: old} if (old := groups.fact(FACT_OF_ALL)) else {})},
-        keep=groups.keep_fact,
-        groups_max=lambda: configured.config.settings.migration_groups_max,
-        wall_ms=wall_ms,
-    )
-    plans = DrivenPlans(grounds)
-    start_job(nursery, groups.supervised, PLANS, plans.run)
-    return replace(sources, plans=plans)
 
 
 class DrivenPlans:
@@ -188,6 +132,8 @@ class DrivenPlans:
     async def look(self) -> None:
         """Have every plan that is not over see its groups as they are now."""
         going_on = self._going_on()
+        if going_on:
+            await self._grounds.moves.prepare()
         await self._look_at_lags(going_on)
         waits = self._grounds.waits(WAITS_A_LOOK)
         for state in going_on:

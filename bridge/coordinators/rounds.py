@@ -1,9 +1,10 @@
-"""The shell of a played round: each player's requests go to the coordinator by a connection of the bridge's own.
+"""What the bridge does at a coordinator in the place of members: it plays a round for them, or sees them off.
 
-A parked JoinGroup keeps only the connection that it came by, so none of a client's own is ever held up by it.
+Their requests go by connections of the bridge's own: a parked JoinGroup keeps the one that it came by, so none of a
+client's own is ever held up by it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import inf
 from typing import assert_never
 
@@ -24,9 +25,10 @@ from bridge.migration.moves.round_values import (
     RoundEvent,
     SyncAnswered,
 )
+from bridge.migration.orders import Obstacle
 from bridge.ports import BrokerUnreachable, Clock, CoordinatorConnection, Coordinators
-from translators.dialects.classic import JoinGroupReply, LeaveGroupReply, SyncGroupReply
-from translators.dialects.errors import ErrorCode
+from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, SyncGroupReply
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.messages import GroupReply, GroupRequest
 
@@ -34,6 +36,16 @@ FAREWELL_S = 5.0
 """How long a round that failed waits for the answer to its LeaveGroup: what it leaves behind ends with its session."""
 OWN = "epochbridge"
 """In whose name members are removed."""
+REASON = "epochbridge moves the group"
+_COME_AGAIN = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NETWORK_EXCEPTION,
+    }
+)
 _ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 
 
@@ -145,3 +157,35 @@ class _Lines:
         """End all lines."""
         for line in self._open.values():
             line.close()
+
+
+async def leave_seats(
+    coordinators: Coordinators, group_id: GroupId, seats: Collection[MemberId]
+) -> Obstacle | BrokerUnreachable | None:
+    """Let these members leave their broker's group in one request: None when it has none of them any more.
+
+    An obstacle if the broker does not let the bridge do that; BrokerUnreachable, not raised, if it is not known.
+    """
+    entries = tuple(LeavingMember(member_id=one, reason=REASON) for one in seats)
+    if not entries:
+        return None
+    try:
+        line = await coordinators.connect_coordinator(await coordinators.find_coordinator(group_id))
+        try:
+            reply = await line.ask(LeaveGroup(group_id=group_id, members=entries), OWN)
+        finally:
+            line.close()
+    except BrokerUnreachable as problem:
+        return problem
+    assert isinstance(reply, LeaveGroupReply), reply
+    if reply.error in _COME_AGAIN:
+        return BrokerUnreachable(f"LeaveGroup got {reply.error.name}")
+    return None if reply.error is ErrorCode.NONE else _refused(group_id, reply.error)
+
+
+def _refused(group_id: GroupId, code: ErrorCode) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-221",
+        f"the broker does not let the bridge speak for the members of {quote(group_id)}: {code.name}",
+        "give the bridge's own login READ on the group",
+    )

@@ -15,12 +15,11 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.journey import Parts
+from bridge.coordinators.moving.journey_door import Parts
 from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import Places
 from bridge.coordinators.moving.requests import Ways, classic_member_of
 from bridge.coordinators.moving.surroundings import Around, MoveEars
-from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
@@ -85,10 +84,15 @@ class MovingWorld:
     roster: Roster
     facts: FakeFacts
     live: LiveMoves
-    candidates: Candidates
+    parts: Parts
     roads: Mapping[Road, Groups]
     vias: dict[str, FakeVia] = field(default_factory=dict)
     numbers: "count[int]" = field(default_factory=count)
+
+    @property
+    def candidates(self) -> Candidates:
+        """Who looks for members."""
+        return self.parts.candidates
 
     def via(self, member_id: str) -> FakeVia:
         """The connection of a client."""
@@ -289,22 +293,19 @@ async def moving_world(
         stays = GroupPlaces(router, upstream.broker, _nowhere, lambda _: False, clock.now_ms)
         embedded = no_embedded_groups(upstream.broker, clients)
         candidates = Candidates(around=around, router=router, roster=roster, broker=upstream.broker, embedded=embedded)
-        whole = WholeGroups(
-            around=around,
-            embedded=embedded,
+        parts = Parts(
+            candidates=candidates,
+            stays=stays,
+            moving=moving,
             places=places,
-            roster=roster,
-            broker=upstream.broker,
             coordinators=EngineCoordinators(),
             clock=clock,
-        )
-        parts = Parts(
-            candidates=candidates, whole=whole, stays=stays, moving=moving, places=places, wall_ms=clock.now_ms
+            wall_ms=clock.now_ms,
         )
         live = LiveMoves(parts, Failures())
         live.ears = live.ears if ears is None else ears
         upstream.groups.tell_of_the_gone(live.forgotten)
-        world = MovingWorld(upstream, router, mapped, moving, places, roster, kept, live, candidates, roads)
+        world = MovingWorld(upstream, router, mapped, moving, places, roster, kept, live, parts, roads)
         live.resume(tuple(places.restore(dict(kept.kept))))
         async with trio.open_nursery() as nursery:
             live.start_in(nursery)

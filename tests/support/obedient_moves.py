@@ -60,12 +60,17 @@ class ObedientMoves:
     checked: list[MoveOrder] = field(default_factory=list)
     moves: dict[GroupId, MoveProgress] = field(default_factory=dict)
     looks: int = 0
+    is_prepared: bool = False
     now_ms: Callable[[], int] = lambda: BEGAN_MS
 
     async def check(self, order: MoveOrder) -> MoveProgress:
         """What would become of it."""
         self.checked.append(order)
         return refused(begun(order)) if order.group_id == STUCK else replace(begun(order), stage=MoveStage.DONE)
+
+    async def prepare(self) -> None:
+        """Remember that it was asked to."""
+        self.is_prepared = True
 
     def start(self, order: MoveOrder) -> MoveProgress:
         """Begin."""

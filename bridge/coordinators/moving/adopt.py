@@ -9,10 +9,12 @@ import trio
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.course import course
 from bridge.coordinators.moving.descriptions import describe
-from bridge.coordinators.moving.held_requests import HeldT, leave_seats
+from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.survey import lets_go
+from bridge.coordinators.rounds import leave_seats
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.adopt import (
     Adopted,
@@ -109,12 +111,8 @@ class AdoptMove(RestingGroup[HeldT]):
         await self._run(resume(self._around.now_ms(), was_taken_in=self._around.embedded.holds(self._group_id)))
 
     async def _run(self, taken: AdoptStep) -> None:
-        self.state = taken.state
-        while taken.effects:
-            (effect,) = taken.effects
-            event = await self._carry_out(effect)
-            taken = step(taken.state, event, self._around.now_ms())
-            self.state = taken.state
+        async for state in course(taken, step, self._carry_out, self._around.now_ms):
+            self.state = state
         moved = isinstance(self.state, Adopted)
         detail = "" if not isinstance(self.state, Kept) else self.state.reason.sentence
         for member_id in self._members:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.descriptions import describe
+from bridge.coordinators.moving.engine_members import find_in_engine
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.sight import Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
 from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, already_there, left_out, nobody, survey
-from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
@@ -257,6 +258,32 @@ class Candidates:
                     return (nobody(group_id),)
                 await trio.sleep(LOOK_S)
         return (_restless(group_id),)
+
+
+def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
+    """Members that their broker has described, mapped ones by the ids and generations that their clients know."""
+    members = dict(found)
+    for seat in mapped.seats_of(group_id).values():
+        member = members.pop(seat.seat_id, None)
+        if member is not None:
+            members[seat.member_id] = replace(member, member_id=seat.member_id, generation=seat.generation)
+    return members
+
+
+def with_last_words(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
+    """The same members, by their ids at the broker; who is mapped has not joined since it said so."""
+    members = dict(found)
+    for seat in mapped.seats_of(group_id).values():
+        member = members.get(seat.seat_id)
+        if member is not None and seat.member is not None:
+            members[seat.seat_id] = replace(
+                member,
+                protocols=seat.member.protocols,
+                protocol_name=seat.member.protocol_name,
+                session_timeout_ms=seat.member.session_timeout_ms,
+                rebalance_timeout_ms=seat.member.rebalance_timeout_ms,
+            )
+    return members
 
 
 def _restless(group_id: GroupId) -> Obstacle:

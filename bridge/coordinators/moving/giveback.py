@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.held_requests import CONSUMER_SESSION_MS, Sessions, Waiting
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, joins_natively
-from bridge.coordinators.moving.sessions import CONSUMER_SESSION_MS, Sessions
+from bridge.coordinators.moving.requests import Held, classic_member_of, joins_natively
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
 from bridge.log_lines import UPSTREAM, LogFields
 from bridge.migration.moves.giveback import (

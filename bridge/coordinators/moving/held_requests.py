@@ -1,26 +1,19 @@
-"""Requests of a whole group that wait for the end of its move, in the order in which they came."""
+"""Requests that wait while their group is moved: as a whole until the end of its move, or member by member, each as
+long as its broker certainly keeps the member's seat.
+"""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
-from bridge.coordinators.rounds import OWN
-from bridge.migration.orders import Obstacle
-from bridge.ports import BrokerUnreachable, Coordinators
-from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply, LeavingMember
-from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import GroupId, MemberId, Via
+from bridge.coordinators.moving.requests import Held, Ways, is_farewell
+from bridge.migration.moves.members import ClassicMember
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, Via
 from translators.dialects.messages import GroupRequest
 
-REASON = "epochbridge moves the group"
-_COME_AGAIN = frozenset(
-    {
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.NETWORK_EXCEPTION,
-    }
-)
+CONSUMER_SESSION_MS = 45_000
+"""Kafka's default of `group.consumer.session.timeout.ms`: no client says how long a consumer member's session is."""
 
 
 class HeldRequest(Protocol):
@@ -80,38 +73,119 @@ class HeldRequests(Generic[HeldT]):
         return held
 
 
-def is_farewell(request: GroupRequest) -> bool:
-    """Whether somebody leaves: its client says so once, and may close its connection behind it."""
-    return isinstance(request, LeaveGroup)
-
-
-async def leave_seats(
-    coordinators: Coordinators, group_id: GroupId, seats: Collection[MemberId]
-) -> Obstacle | BrokerUnreachable | None:
-    """Let these members leave their broker's group in one request: None when it has none of them any more.
-
-    An obstacle if the broker does not let the bridge do that; BrokerUnreachable, not raised, if it is not known.
+class Sessions:
+    """Until when brokers certainly keep the seats of members that are being moved: a session from the last beat of each
+    that its broker is known to have answered. A client whose seat may have been given to another must not be told that
+    all is well.
     """
-    entries = tuple(LeavingMember(member_id=one, reason=REASON) for one in seats)
-    if not entries:
-        return None
-    try:
-        line = await coordinators.connect_coordinator(await coordinators.find_coordinator(group_id))
-        try:
-            reply = await line.ask(LeaveGroup(group_id=group_id, members=entries), OWN)
-        finally:
-            line.close()
-    except BrokerUnreachable as problem:
-        return problem
-    assert isinstance(reply, LeaveGroupReply), reply
-    if reply.error in _COME_AGAIN:
-        return BrokerUnreachable(f"LeaveGroup got {reply.error.name}")
-    return None if reply.error is ErrorCode.NONE else _refused(group_id, reply.error)
+
+    def __init__(self, now_ms: Callable[[], int], members: Mapping[MemberId, ClassicMember]) -> None:
+        """They are members now, as their broker said."""
+        self._now_ms = now_ms
+        self._session_ms = {one: min(member.session_timeout_ms, CONSUMER_SESSION_MS) for one, member in members.items()}
+        self._kept_since_ms = dict.fromkeys(members, now_ms())
+        self._sent: dict[MemberId, tuple[int, int]] = {}
+
+    def beats(self, member_id: MemberId, via: Via, *, is_passed_on: bool) -> None:
+        """A heartbeat came: by one connection clients send the next one when the one before was answered."""
+        connection, sent_ms = self._sent.pop(member_id, (via.connection, 0))
+        if connection == via.connection:
+            self.answered(member_id, sent_ms)
+        if is_passed_on:
+            self._sent[member_id] = (via.connection, self._now_ms())
+
+    def answered(self, member_id: MemberId, asked_ms: int) -> None:
+        """Its broker answered what was asked then."""
+        known_ms = self._kept_since_ms.get(member_id)
+        if known_ms is not None:
+            self._kept_since_ms[member_id] = max(known_ms, asked_ms)
+
+    def may_have_ended(self, member_id: MemberId) -> bool:
+        """Whether its broker may have given its partitions to others by now."""
+        known_ms = self._kept_since_ms.get(member_id)
+        return known_ms is not None and self._now_ms() >= known_ms + self._session_ms[member_id]
 
 
-def _refused(group_id: GroupId, code: ErrorCode) -> Obstacle:
-    return Obstacle(
-        "EB-MOVE-221",
-        f"the broker does not let the bridge speak for the members of {quote(group_id)}: {code.name}",
-        "give the bridge's own login READ on the group",
-    )
+class Waiting:
+    """Requests of members that are being asked for, and those of newcomers, which wait for the end.
+
+    How many there can be the connections limit: each has so many unanswered requests at most.
+    """
+
+    def __init__(self, ways: Ways, sessions: Sessions) -> None:
+        self._ways = ways
+        self._sessions = sessions
+        self._of_members: dict[MemberId, list[Held]] = {}
+        self._joins: list[Held] = []
+
+    def hold(self, member_id: MemberId, held: Held) -> None:
+        """Keep a request until `take` asks for those of its member."""
+        self._of_members.setdefault(member_id, []).append(held)
+
+    def hold_join(self, held: Held) -> None:
+        """Keep the request of a newcomer until the end."""
+        self._joins.append(held)
+
+    def members(self) -> tuple[MemberId, ...]:
+        """The members of which anything is kept."""
+        return tuple(self._of_members)
+
+    def take(self, member_id: MemberId) -> list[Held]:
+        """What is kept of a member, in the order it came; it is somebody else's from now on."""
+        return self._of_members.pop(member_id, [])
+
+    def take_joins(self) -> list[Held]:
+        """What newcomers asked and waited for the end."""
+        joins, self._joins = self._joins, []
+        return joins
+
+    def excuse(self, before_ms: int) -> None:
+        """Answer what was kept since before then: a client's session goes on, whatever becomes of its request, as long
+        as its broker certainly keeps its seat; heartbeats behind that are told at once that it is no member (25).
+        """
+        late = [held for held in self._joins if held.at_ms < before_ms]
+        self._joins = [held for held in self._joins if held.at_ms >= before_ms]
+        for held in late:
+            self._ways.excuse(held)
+        for member_id in self.members():
+            self._answer(member_id, self._take_impatient(member_id, before_ms), self._ways.excuse)
+
+    def excuse_all(self, member_id: MemberId, word: ErrorCode | None = None) -> None:
+        """Answer what is kept of a member of which nothing will be known soon; `word` is what its broker said to what
+        it was asked in its place. By the connection of a broker that coordinates no more nothing ever will be: were its
+        client told that all is well, it would ask there until its session is over.
+        """
+        answer = self._ways.send_on if word is ErrorCode.NOT_COORDINATOR else self._ways.excuse
+        self._answer(member_id, self._take_impatient(member_id, None), answer)
+
+    def _answer(self, member_id: MemberId, late: list[Held], answer: Callable[[Held], None]) -> None:
+        has_ended = self._sessions.may_have_ended(member_id)
+        for held in late:
+            if has_ended and isinstance(held.request, Heartbeat):
+                self._ways.deliver(held.ref, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
+            else:
+                answer(held)
+
+    def forget(self, connection: int) -> None:
+        """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
+        self._joins = [held for held in self._joins if held.ref.connection != connection]
+        for member_id, kept in tuple(self._of_members.items()):
+            self._keep(member_id, [one for one in kept if one.ref.connection != connection or is_farewell(one.request)])
+
+    def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:
+        """A farewell is not said twice: it waits for as long as it takes."""
+        kept = self._of_members.get(member_id, [])
+        late, left = list[Held](), list[Held]()
+        has_ended = self._sessions.may_have_ended(member_id)
+        for one in kept:
+            is_late = before_ms is None or one.at_ms < before_ms or (has_ended and isinstance(one.request, Heartbeat))
+            is_late = is_late and not is_farewell(one.request)
+            (late if is_late else left).append(one)
+        self._keep(member_id, left)
+        return late
+
+    def _keep(self, member_id: MemberId, kept: list[Held]) -> None:
+        if kept:
+            self._of_members[member_id] = kept
+        else:
+            self._of_members.pop(member_id, None)

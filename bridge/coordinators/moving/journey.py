@@ -1,34 +1,32 @@
 """One order under way: its legs, a move each, one behind the other, and the roads of its group once it is over."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import assert_never
 
 import trio
 
 from bridge.coordinators.moving.adopt import AdoptMove
-from bridge.coordinators.moving.candidates import Candidates, Members, have_user_data, of_order
+from bridge.coordinators.moving.candidates import Members, have_user_data, of_order
 from bridge.coordinators.moving.giveback import GiveBackMove
-from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.places import Places, unwritten
+from bridge.coordinators.moving.journey_door import Life, Parts
+from bridge.coordinators.moving.places import unwritten
 from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
 from bridge.coordinators.moving.release import ReleaseMove
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.reseat import ReseatMove
-from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, MoveEars, in_a_sentence
+from bridge.coordinators.moving.surroundings import BY_OPERATOR, NOT_HEARD, in_a_sentence
 from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.unfinished import UnfinishedMove, end_machines
 from bridge.coordinators.moving.whole_groups import WholeGroups, WholeMove
-from bridge.coordinators.placement import GroupPlaces
 from bridge.log_lines import LogFields
 from bridge.migration.moves.itinerary import End, Itinerary, Leg, Outcome, planned
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
-from bridge.supervision import MOVE, Failures, Single, Work, start_guarded
+from bridge.supervision import MOVE, Single, Work, start_guarded
 from translators.dialects.coordinator import Refused
 from translators.dialects.counts import counted
 from translators.dialects.errors import quote
@@ -43,33 +41,6 @@ answered as if all were well, while sessions run at the broker that may be as sh
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What moves are made with."""
-
-    candidates: Candidates
-    whole: WholeGroups
-    stays: GroupPlaces
-    moving: MovingGroups
-    places: Places
-    wall_ms: Callable[[], int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
-    """The life of the bridge that journeys are made in, and what they tell it of their end."""
-
-    nursery: trio.Nursery
-    supervised: Failures
-    reconverts: Callable[[], Awaitable[bool | None]]
-    """Whether brokers make a classic group of a consumer group."""
-    forget: Callable[[GroupId], None]
-    """The journey of this group is over."""
-    ears: MoveEars
-    write_end: Callable[[GroupId], None]
-    """What it came to is to be written down."""
-
-
 class Journey:
     """A move of one group, or of members of it, from the order to its verdict."""
 
@@ -78,6 +49,7 @@ class Journey:
         self._parts = parts
         self._life = life
         self._order = order
+        self._whole = WholeGroups(parts)
         self._around = parts.candidates.around
         self._router = parts.candidates.router
         # As far as is known: what members carry is looked at before anything begins.
@@ -197,7 +169,7 @@ class Journey:
         ended there by its session.
         """
         group_id, around = self._order.group_id, self._around
-        is_in_engine = self._parts.whole.embedded.holds(group_id)
+        is_in_engine = self._parts.candidates.embedded.holds(group_id)
         if is_in_engine:
             # Who stayed mapped would go on at the broker, and the engine give what it has to others.
             for member_id in tuple(around.mapped.seats_of(group_id)):
@@ -291,7 +263,7 @@ class Journey:
         return move
 
     def _begin_whole(self, members: Members) -> WholeMove:
-        whole, group_id = self._parts.whole, self._order.group_id
+        whole, group_id = self._whole, self._order.group_id
         move: WholeMove
         if self._way.leg is Leg.ADOPT:
             move = whole.adopting(self.progress, group_id, members)
@@ -451,7 +423,7 @@ class Journey:
 
     def _start_reseat(self, members: Members, *, is_resumed: bool = False) -> ReseatMove[Held]:
         """What ends the way back of a whole group: until then newcomers would disturb everybody."""
-        move = self._parts.whole.reseating(self.progress, self._order.group_id, members, self._life.reconverts)
+        move = self._whole.reseating(self.progress, self._order.group_id, members, self._life.reconverts)
         self._begin(move, members)
         work = self._go_on_whole if is_resumed else self._make_whole
         self._start_task(partial(work, move))
@@ -462,7 +434,7 @@ class Journey:
         self._end_whole(move)
 
     def _end_whole(self, move: WholeMove) -> None:
-        outcome, reason = self._parts.whole.settle(self._order.group_id, move)
+        outcome, reason = self._whole.settle(self._order.group_id, move)
         next_to_come = self._way.behind(outcome)
         if isinstance(next_to_come, Itinerary):
             self._start_task(partial(self._go_onward, move))

@@ -7,7 +7,7 @@ from functools import partial
 import trio
 
 from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
-from bridge.coordinators.moving.journey import Journey, Life, Parts
+from bridge.coordinators.moving.journey_door import Life, OrderUnderway, Parts, load_journeys, make_journey
 from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
 from bridge.coordinators.moving.silent_members import Known, SilentMembers
 from bridge.coordinators.moving.surroundings import MoveEars, NoEars, is_not_known
@@ -31,7 +31,7 @@ class LiveMoves:
         self._around = parts.candidates.around
         self._router = parts.candidates.router
         self._supervised = supervised
-        self._running: dict[GroupId, Journey] = {}
+        self._running: dict[GroupId, OrderUnderway] = {}
         self._ended: dict[GroupId, Progress] = {}
         self.reconverts: Callable[[], Awaitable[bool | None]] = is_not_known
         """Whether brokers make a classic group of a consumer group; set by who can ask them."""
@@ -66,6 +66,10 @@ class LiveMoves:
             progress.foretell(of_order(found, order), staying(order, found))
         return progress.now
 
+    async def prepare(self) -> None:
+        """See `admin.contracts.Moves`."""
+        await load_journeys()
+
     def start(self, order: MoveOrder) -> MoveProgress:
         """See `admin.contracts.Moves`."""
         running = self._running.get(order.group_id)
@@ -83,7 +87,7 @@ class LiveMoves:
             )
             return progress.now
         assert self._life is not None, "moves are ordered while the bridge runs"
-        journey = Journey(self._parts, self._life, order, self._router.road(order.group_id))
+        journey = make_journey(self._parts, self._life, order, self._router.road(order.group_id))
         self._keep(journey, order.group_id)
         journey.start()
         return journey.progress.now
@@ -158,13 +162,13 @@ class LiveMoves:
     def _go_on(self, unfinished: UnfinishedMove, life: Life) -> None:
         group_id, origin = unfinished.group_id, unfinished.origin
         order = order_resumed(MoveOrder(group_id, unfinished.destination, unfinished.only), origin)
-        is_in_engine = self._parts.whole.embedded.holds(group_id)
+        is_in_engine = self._parts.candidates.embedded.holds(group_id)
         way = resumed(order, origin, is_in_engine=is_in_engine, has_members=bool(unfinished.members))
-        journey = Journey(self._parts, life, order, way.origin, way)
+        journey = make_journey(self._parts, life, order, way.origin, way)
         self._keep(journey, group_id)
         journey.go_on(unfinished)
 
-    def _keep(self, journey: Journey, group_id: GroupId) -> None:
+    def _keep(self, journey: OrderUnderway, group_id: GroupId) -> None:
         self._running[group_id] = journey
         self._begun.set()
 

@@ -10,12 +10,12 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.course import course
 from bridge.coordinators.moving.descriptions import describe
-from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT, leave_seats
+from bridge.coordinators.moving.engine_members import REST_S, member_of, restless, unconvertible
+from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT
 from bridge.coordinators.moving.survey import SHARE_OF_SESSION
-from bridge.coordinators.rounds import play
-from bridge.engine.outcome import NotConverted, Unready
-from bridge.migration.moves.members import ClassicMember
+from bridge.coordinators.rounds import leave_seats, play
 from bridge.migration.moves.release import (
     AwaitLapse,
     AwaitRest,
@@ -52,8 +52,6 @@ from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
-REST_S = 15.0
-"""How long a group may take to come to rest."""
 FIRST_SEAT_MS = 15_000
 """How long the first member may wait at the broker: longer than its `group.initial.rebalance.delay.ms`."""
 LAPSE_MAX_MS = 120_000
@@ -61,7 +59,9 @@ LAPSE_MAX_MS = 120_000
 of almost any client; of a longer one an operator is told, and orders the move again.
 """
 LAPSE_MARGIN_MS = 1_000
+"""What is waited beyond that session, which the broker counts by its own clock."""
 LOOK_S = 0.01
+"""How often it is looked whether the group rests: meanwhile its commits wait."""
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
 
@@ -118,16 +118,18 @@ class ReleaseMove(Generic[HeldT]):
         self._waiting.forget(connection)
 
     def excuse(self, before_ms: int) -> None:
-        """See `moves.Made`; who joined since the order may have a shorter session than its bound was made for."""
+        """As every move (`resting.RestingGroup`); who joined since the order may have a shorter session than its bound
+        was made for.
+        """
         self._waiting.excuse(max(before_ms, self._around.clock.now_ms() - self._hold_ms))
 
     def stop(self, reason: Refused) -> None:
-        """See `moves.Made`: what the journal has of it already goes on to its end."""
+        """Stopped by an operator: what the journal has of it already goes on to its end."""
         self._stopped = Obstacle("EB-MOVE-231", f"the move was stopped: {reason.reason}", "order it again")
         self._was_stopped.set()
 
     def take_joins(self) -> list[HeldT]:
-        """See `moves.Made`: everything that waited."""
+        """Everything that waited, for whoever lets it go."""
         return self._waiting.take()
 
     def _is_commit_or_newcomer(self, held: HeldRequest) -> bool:
@@ -161,12 +163,8 @@ class ReleaseMove(Generic[HeldT]):
         await self._run(resume(self._around.clock.now_ms()))
 
     async def _run(self, taken: ReleaseStep) -> None:
-        self.state = taken.state
-        while taken.effects:
-            (effect,) = taken.effects
-            event = await self._carry_out(effect)
-            taken = step(taken.state, event, self._around.clock.now_ms())
-            self.state = taken.state
+        async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
+            self.state = state
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:
@@ -345,40 +343,6 @@ def _is_any(_held: HeldRequest) -> bool:
 
 def _is_none(_held: HeldRequest) -> bool:
     return False
-
-
-def member_of(seat: ClassicSeat) -> ClassicMember:
-    """A member of the engine's as both sides of a move need it."""
-    return ClassicMember(
-        member_id=seat.member_id,
-        instance_id=seat.instance_id,
-        client=seat.identity,
-        protocols=seat.protocols,
-        protocol_name=next((one.name for one in seat.protocols), ""),
-        session_timeout_ms=seat.session_timeout_ms,
-        rebalance_timeout_ms=seat.rebalance_timeout_ms,
-        generation=seat.generation,
-        using=seat.using,
-    )
-
-
-def unconvertible(found: NotConverted) -> Obstacle:
-    """Why the engine can't hand a group over."""
-    if found.reason is Unready.CONSUMER_MEMBERS:
-        return Obstacle(
-            "EB-MOVE-143",
-            found.text,
-            "restart them with group.protocol=classic, move the group, and restart them at the broker with"
-            " group.protocol=consumer; until then the group stays with the bridge",
-        )
-    return Obstacle("EB-MOVE-233", found.text, "the group stays with the bridge until that has changed")
-
-
-def restless(group_id: GroupId, what: str) -> Obstacle:
-    """Somebody was in the middle of something for too long."""
-    return Obstacle(
-        "EB-MOVE-234", f"{quote(group_id)} did not come to rest: {what}", "order the move again when it has"
-    )
 
 
 def _nobody(group_id: GroupId) -> Obstacle:

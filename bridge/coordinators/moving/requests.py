@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from bridge.coordinators.moving.held_requests import is_farewell
-from bridge.coordinators.moving.sessions import Sessions
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.migration.translatable import find_obstacle
@@ -70,6 +68,11 @@ def joins_natively(request: GroupRequest) -> bool:
     one, and deals what others have.
     """
     return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == JOIN_EPOCH
+
+
+def is_farewell(request: GroupRequest) -> bool:
+    """Whether somebody leaves: its client says so once, and may close its connection behind it."""
+    return isinstance(request, LeaveGroup)
 
 
 def generation_of(request: GroupRequest) -> int | None:
@@ -139,88 +142,3 @@ class Ways:
                 self.deliver(held.ref, error_reply(held.request, ErrorCode.REBALANCE_IN_PROGRESS))
             case _:
                 self.deliver(held.ref, error_reply(held.request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-
-
-class Waiting:
-    """Requests of members that are being asked for, and those of newcomers, which wait for the end.
-
-    How many there can be the connections limit: each has so many unanswered requests at most.
-    """
-
-    def __init__(self, ways: Ways, sessions: Sessions) -> None:
-        self._ways = ways
-        self._sessions = sessions
-        self._of_members: dict[MemberId, list[Held]] = {}
-        self._joins: list[Held] = []
-
-    def hold(self, member_id: MemberId, held: Held) -> None:
-        """Keep a request until `take` asks for those of its member."""
-        self._of_members.setdefault(member_id, []).append(held)
-
-    def hold_join(self, held: Held) -> None:
-        """Keep the request of a newcomer until the end."""
-        self._joins.append(held)
-
-    def members(self) -> tuple[MemberId, ...]:
-        """The members of which anything is kept."""
-        return tuple(self._of_members)
-
-    def take(self, member_id: MemberId) -> list[Held]:
-        """What is kept of a member, in the order it came; it is somebody else's from now on."""
-        return self._of_members.pop(member_id, [])
-
-    def take_joins(self) -> list[Held]:
-        """What newcomers asked and waited for the end."""
-        joins, self._joins = self._joins, []
-        return joins
-
-    def excuse(self, before_ms: int) -> None:
-        """Answer what was kept since before then: a client's session goes on, whatever becomes of its request, as long
-        as its broker certainly keeps its seat; heartbeats behind that are told at once that it is no member (25).
-        """
-        late = [held for held in self._joins if held.at_ms < before_ms]
-        self._joins = [held for held in self._joins if held.at_ms >= before_ms]
-        for held in late:
-            self._ways.excuse(held)
-        for member_id in self.members():
-            self._answer(member_id, self._take_impatient(member_id, before_ms), self._ways.excuse)
-
-    def excuse_all(self, member_id: MemberId, word: ErrorCode | None = None) -> None:
-        """Answer what is kept of a member of which nothing will be known soon; `word` is what its broker said to what
-        it was asked in its place. By the connection of a broker that coordinates no more nothing ever will be: were its
-        client told that all is well, it would ask there until its session is over.
-        """
-        answer = self._ways.send_on if word is ErrorCode.NOT_COORDINATOR else self._ways.excuse
-        self._answer(member_id, self._take_impatient(member_id, None), answer)
-
-    def _answer(self, member_id: MemberId, late: list[Held], answer: Callable[[Held], None]) -> None:
-        has_ended = self._sessions.may_have_ended(member_id)
-        for held in late:
-            if has_ended and isinstance(held.request, Heartbeat):
-                self._ways.deliver(held.ref, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
-            else:
-                answer(held)
-
-    def forget(self, connection: int) -> None:
-        """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
-        self._joins = [held for held in self._joins if held.ref.connection != connection]
-        for member_id, kept in tuple(self._of_members.items()):
-            self._keep(member_id, [one for one in kept if one.ref.connection != connection or is_farewell(one.request)])
-
-    def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:
-        """A farewell is not said twice: it waits for as long as it takes."""
-        kept = self._of_members.get(member_id, [])
-        late, left = list[Held](), list[Held]()
-        has_ended = self._sessions.may_have_ended(member_id)
-        for one in kept:
-            is_late = before_ms is None or one.at_ms < before_ms or (has_ended and isinstance(one.request, Heartbeat))
-            is_late = is_late and not is_farewell(one.request)
-            (late if is_late else left).append(one)
-        self._keep(member_id, left)
-        return late
-
-    def _keep(self, member_id: MemberId, kept: list[Held]) -> None:
-        if kept:
-            self._of_members[member_id] = kept
-        else:
-            self._of_members.pop(member_id, None)

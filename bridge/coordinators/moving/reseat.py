@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.adopt import find_difference
+from bridge.coordinators.moving.course import course
 from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
@@ -158,12 +159,8 @@ class ReseatMove(RestingGroup[HeldT]):
         await self._run(resume(self._around.clock.now_ms(), is_to_be_cleared=self._is_to_be_cleared))
 
     async def _run(self, taken: ReseatStep) -> None:
-        self.state = taken.state
-        while taken.effects:
-            (effect,) = taken.effects
-            event = await self._carry_out(effect)
-            taken = step(taken.state, event, self._around.clock.now_ms())
-            self.state = taken.state
+        async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
+            self.state = state
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:

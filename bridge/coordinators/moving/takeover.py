@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.moving.dealing import deals_anew, stand_otherwise
+from bridge.coordinators.moving.held_requests import Sessions, Waiting
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.requests import Held, Waiting, classic_member_of, generation_of, joins_natively
-from bridge.coordinators.moving.sessions import Sessions
+from bridge.coordinators.moving.requests import Held, classic_member_of, generation_of, joins_natively
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sentence
 from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat

@@ -1,22 +1,16 @@
-"""Moves that take a group as a whole: adopt, release, reseat; found feasible, begun, gone on with after a restart."""
+"""Moves that take a group as a whole, adopt, release and reseat: how each is put together, and what its end means."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-import trio
-
-from bridge.coordinators.embedded.groups import EmbeddedGroups
-from bridge.coordinators.embedded.handover import Handover
-from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.adopt import Adopting, AdoptMove
-from bridge.coordinators.moving.places import Places
+from bridge.coordinators.moving.journey_door import Parts
 from bridge.coordinators.moving.progress import Progress
-from bridge.coordinators.moving.release import ReleaseMove, Releasing, member_of, restless, unconvertible
+from bridge.coordinators.moving.release import ReleaseMove, Releasing
 from bridge.coordinators.moving.requests import Held, classic_member_of
 from bridge.coordinators.moving.reseat import Reseating, ReseatMove
-from bridge.coordinators.moving.surroundings import Around
-from bridge.engine.outcome import NotConverted
+from bridge.coordinators.moving.survey import SHARE_OF_SESSION
 from bridge.migration.moves.adopt import Adopted
 from bridge.migration.moves.itinerary import Outcome
 from bridge.migration.moves.members import ClassicMember
@@ -24,70 +18,18 @@ from bridge.migration.moves.release import Kept as NotReleased
 from bridge.migration.moves.reseat import Called
 from bridge.migration.moves.rest import Kept
 from bridge.migration.orders import Obstacle
-from bridge.migration.roster import Roster
 from bridge.migration.route import Road
-from bridge.ports import Broker, Clock, Coordinators
 from translators.dialects.ids import GroupId, MemberId
 
-REST_S = 15.0
-"""How long a look waits for a group to come to rest."""
-LOOK_S = 0.1
 WholeMove = AdoptMove[Held] | ReleaseMove[Held] | ReseatMove[Held]
 Members = Mapping[MemberId, ClassicMember]
 
 
-def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
-    """Members that their broker has described, mapped ones by the ids and generations that their clients know."""
-    members = dict(found)
-    for seat in mapped.seats_of(group_id).values():
-        member = members.pop(seat.seat_id, None)
-        if member is not None:
-            members[seat.member_id] = replace(member, member_id=seat.member_id, generation=seat.generation)
-    return members
-
-
-def with_last_words(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
-    """The same members, by their ids at the broker; who is mapped has not joined since it said so."""
-    members = dict(found)
-    for seat in mapped.seats_of(group_id).values():
-        member = members.get(seat.seat_id)
-        if member is not None and seat.member is not None:
-            members[seat.seat_id] = replace(
-                member,
-                protocols=seat.member.protocols,
-                protocol_name=seat.member.protocol_name,
-                session_timeout_ms=seat.member.session_timeout_ms,
-                rebalance_timeout_ms=seat.member.rebalance_timeout_ms,
-            )
-    return members
-
-
-async def find_in_engine(group_id: GroupId, embedded: EmbeddedGroups) -> Members | tuple[Obstacle, ...]:
-    """The members of a group here, once they are at rest; or why they can't be released."""
-    what = ""
-    with trio.move_on_after(REST_S):
-        while True:
-            found = embedded.read_handover(group_id)
-            if isinstance(found, Handover):
-                return {seat.member_id: member_of(seat) for seat in found.seats}
-            if isinstance(found, NotConverted):
-                return (unconvertible(found),)
-            what = found.what
-            await trio.sleep(LOOK_S)
-    return (restless(group_id, what),)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class WholeGroups:
-    """What these moves are made with."""
+    """Makes these moves, and says how they ended."""
 
-    around: Around
-    embedded: EmbeddedGroups
-    places: Places
-    roster: Roster
-    broker: Broker
-    coordinators: Coordinators
-    clock: Clock
+    parts: Parts
 
     def reseating(
         self, progress: Progress, group_id: GroupId, members: Members, reconverts: Callable[[], Awaitable[bool | None]]
@@ -95,66 +37,70 @@ class WholeGroups:
         """The move of a group that was given back to a classic group; on the way to upstream it is one already, and
         loses the user data of its assignments.
         """
-        ways, order = self.around.ways, progress.now.order
+        candidates, order = self.parts.candidates, progress.now.order
+        ways = candidates.around.ways
         around: Reseating[Held] = Reseating(
             pass_on=self._pass_on(group_id),
             excuse=ways.excuse,
             note=progress.note,
-            write=self.places.write,
+            write=self.parts.places.write,
             # An origin that no order has: what goes on after a restart is a reseat then, and no give-back of members.
-            begin=partial(self.places.begin_move, order, Road.MAPPED),
+            begin=partial(self.parts.places.begin_move, order, Road.MAPPED),
             reconverts=reconverts,
             access=ways.access,
-            mapped=self.around.mapped,
-            broker=self.broker,
-            coordinators=self.coordinators,
-            clock=self.clock,
+            mapped=candidates.around.mapped,
+            broker=candidates.broker,
+            coordinators=self.parts.coordinators,
+            clock=self.parts.clock,
         )
         move = ReseatMove(around, group_id, members, is_to_be_cleared=order.destination is Road.UPSTREAM)
-        move.meet(self.roster)
+        move.meet(candidates.roster)
         return move
 
     def _pass_on(self, group_id: GroupId) -> Callable[[Held], None]:
+        around = self.parts.candidates.around
+
         def pass_on(held: Held) -> None:
             member_id = classic_member_of(held.request)
-            road = Road.PASS if member_id is None else self.around.home(group_id, member_id)
-            self.around.ways.by_road(held, road)
+            around.ways.by_road(held, Road.PASS if member_id is None else around.home(group_id, member_id))
 
         return pass_on
 
     def adopting(self, progress: Progress, group_id: GroupId, members: Members) -> AdoptMove[Held]:
         """The move of a group from its broker to the engine."""
-        ways, seats = self.around.ways, self.around.mapped.seats_of(group_id)
+        candidates = self.parts.candidates
+        ways, seats = candidates.around.ways, candidates.around.mapped.seats_of(group_id)
         around: Adopting[Held] = Adopting(
             pass_on=self._pass_on(group_id),
             excuse=ways.excuse,
             note=progress.note,
             access=ways.access,
-            embedded=self.embedded,
-            broker=self.broker,
-            coordinators=self.coordinators,
-            now_ms=self.clock.now_ms,
+            embedded=candidates.embedded,
+            broker=candidates.broker,
+            coordinators=self.parts.coordinators,
+            now_ms=self.parts.clock.now_ms,
         )
         move = AdoptMove(around, group_id, members, seats)
-        move.meet(self.roster)
+        move.meet(candidates.roster)
         return move
 
     def releasing(self, progress: Progress, group_id: GroupId, members: Collection[ClassicMember]) -> ReleaseMove[Held]:
         """The move of a group from the engine to its broker."""
-        ways = self.around.ways
+        candidates = self.parts.candidates
+        ways = candidates.around.ways
         around: Releasing[Held] = Releasing(
             to_engine=lambda held: ways.by_road(held, Road.EMBEDDED),
             excuse=ways.excuse,
             note=progress.note,
             tell=progress.warn,
-            write=self.places.write,
-            embedded=self.embedded,
-            mapped=self.around.mapped,
-            broker=self.broker,
-            coordinators=self.coordinators,
-            clock=self.clock,
+            write=self.parts.places.write,
+            embedded=candidates.embedded,
+            mapped=candidates.around.mapped,
+            broker=candidates.broker,
+            coordinators=self.parts.coordinators,
+            clock=self.parts.clock,
         )
-        hold_ms = min((one.session_timeout_ms for one in members), default=0) // 3
+        hold_ms = min((one.session_timeout_ms for one in members), default=0) // SHARE_OF_SESSION
         return ReleaseMove(around, group_id, hold_ms)
 
     def settle(self, group_id: GroupId, move: WholeMove) -> tuple[Outcome, Obstacle | None]:
@@ -165,8 +111,9 @@ class WholeGroups:
             case Called(reason):
                 return Outcome.PARTLY, reason
             case Adopted():
-                for member_id in tuple(self.around.mapped.seats_of(group_id)):
-                    self.around.mapped.take_out(group_id, member_id)
+                mapped = self.parts.candidates.around.mapped
+                for member_id in tuple(mapped.seats_of(group_id)):
+                    mapped.take_out(group_id, member_id)
             case _:
                 pass
         return Outcome.MADE, None

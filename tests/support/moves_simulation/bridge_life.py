@@ -16,12 +16,11 @@ from bridge.coordinators.machines import Machines
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
-from bridge.coordinators.moving.journey import Parts
+from bridge.coordinators.moving.journey_door import Parts
 from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.requests import OfMember, Ways, classic_member_of
 from bridge.coordinators.moving.surroundings import Around
-from bridge.coordinators.moving.whole_groups import WholeGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.assignors.registry import registry
@@ -176,18 +175,11 @@ class BridgeLife:
             candidates=Candidates(
                 around=surroundings, router=self.router, roster=self.roster, broker=broker, embedded=self.embedded
             ),
-            whole=WholeGroups(
-                around=surroundings,
-                embedded=self.embedded,
-                places=self.places,
-                roster=self.roster,
-                broker=broker,
-                coordinators=broker,
-                clock=clock,
-            ),
             stays=self.stays,
             moving=self.moving,
             places=self.places,
+            coordinators=broker,
+            clock=clock,
             wall_ms=clock.now_ms,
         )
 

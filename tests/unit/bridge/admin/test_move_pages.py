@@ -32,6 +32,7 @@ async def test_move_is_begun_and_told() -> None:
     answer = await ask("POST", "/groups/payments/move", written, moves)
     order = MoveOrder(GroupId("payments"), Road.UPSTREAM, (MemberId("m-1"),), allow_rebalance=True)
     assert (answer.status_code, moves.orders, moves.checked) == (200, [order], [])
+    assert moves.is_prepared
     assert answer.json() == {
         "group_id": "payments",
         "from": "pass",

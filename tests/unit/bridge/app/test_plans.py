@@ -9,7 +9,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.app import plans
-from bridge.app.plans import FACT, UNREAD, DrivenPlans, Grounds
+from bridge.app.plan_door import FACT, Grounds
+from bridge.app.plans import UNREAD, DrivenPlans
 from bridge.migration.orders import MoveOrder
 from bridge.migration.plans.journal import encode_plans
 from bridge.migration.plans.step import is_over
@@ -138,6 +139,7 @@ async def test_plan_outlives_a_restart() -> None:
         bridge.restart()
     assert bridge.phase() is Settled
     assert len(bridge.moves.orders) == 4
+    assert bridge.moves.is_prepared
 
 
 async def test_group_that_broke_a_condition_holds_the_plan(caplog: pytest.LogCaptureFixture) -> None:

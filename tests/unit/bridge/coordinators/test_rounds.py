@@ -3,13 +3,18 @@
 import pytest
 import trio
 
-from bridge.coordinators.rounds import play
+from bridge.coordinators.rounds import leave_seats, play
+from bridge.engine.model import Phase
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
+from bridge.migration.orders import Obstacle
 from bridge.net.clock import TrioClock
+from bridge.ports import BrokerUnreachable
+from tests.support.adopted_world import adopted_world
 from tests.support.engine_bench import GROUP
 from tests.support.engine_coordinators import EngineCoordinators
 from tests.support.round_table import BOUND_MS, RoundTable, player
 from translators.dialects.classic import JoinGroup, LeaveGroup
+from translators.dialects.errors import ErrorCode
 
 
 def formed(count: int) -> tuple[EngineCoordinators, tuple[RoundPlayer, ...]]:
@@ -58,3 +63,25 @@ async def test_round_that_fails_has_its_newcomers_leave(autojump_clock: trio.tes
     assert (coordinators.open, len(coordinators.broker.group.pending)) == (0, 0)
     assert trio.current_time() * 1000 < 2 * BOUND_MS
     assert sum(isinstance(one, JoinGroup) for one in coordinators.asked) == len(players) + 1
+
+
+async def test_all_members_leave_in_one_request(autojump_clock: trio.testing.MockClock) -> None:
+    """Whoever has left already does not mind; nobody is asked for nobody."""
+    async with adopted_world() as world:
+        seats = [one.member_id for one in world.players]
+        assert await leave_seats(world.coordinators, GROUP, []) is None
+        assert world.coordinators.asked == []
+        assert await leave_seats(world.coordinators, GROUP, seats) is None
+        assert await leave_seats(world.coordinators, GROUP, seats) is None
+        assert world.coordinators.broker.phase is Phase.EMPTY
+        assert world.coordinators.open == 0
+
+
+async def test_answers_that_say_nothing_are_told_from_refusals(autojump_clock: trio.testing.MockClock) -> None:
+    """A coordinator that moves is asked again, one that refuses is not."""
+    async with adopted_world() as world:
+        seats = [one.member_id for one in world.players]
+        world.coordinators.refuses_leaving = ErrorCode.NOT_COORDINATOR
+        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), BrokerUnreachable)
+        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), Obstacle)

@@ -18,7 +18,7 @@ from tests.support.obedient_plans import ObedientPlans, planned
 
 def run(plans: ObedientPlans, *arguments: str, screen: RememberingScreen | None = None) -> Result:
     """One call of a subcommand."""
-    with admin_api(sources=replace(still_sources(), plans=plans)) as address:
+    with admin_api(sources=replace(still_sources(), open_plans=lambda: plans)) as address:
         return CliRunner().invoke(plan, [*arguments, "--admin", address], obj=screen or RememberingScreen())
 
 

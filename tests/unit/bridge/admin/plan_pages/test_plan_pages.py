@@ -18,7 +18,8 @@ from tests.support.planned_world import PlannedWorld
 
 async def ask(method: str, path: str, order: object = None, plans: ObedientPlans | None = None) -> httpx.Response:
     """One request of a program on this machine."""
-    application = make_application(replace(still_sources(), plans=plans), only_local=True)
+    sources = replace(still_sources(), open_plans=None if plans is None else lambda: plans)
+    application = make_application(sources, only_local=True)
     transport = httpx.ASGITransport(application, client=("127.0.0.1", 4711))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:9190") as client:
         return await client.request(method, path, json=order)

@@ -7,12 +7,13 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.candidates import of_order
+from bridge.coordinators.moving.candidates import as_clients_know, of_order, with_last_words
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration import route
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
+from tests.support.adopted_world import adopted_world
 from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, described, moving_world
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.reseated_world import described as classic
@@ -244,3 +245,29 @@ async def test_mapped_member_that_is_gone_keeps_no_order_waiting(autojump_clock:
         assert list(found) == ["b"]
         assert trio.current_time() - begun_s < 1
         assert world.mapped.seats_of(GROUP) == {}
+
+
+async def test_mapped_members_go_by_what_their_clients_know(autojump_clock: MockClock) -> None:
+    """Their broker describes them by the ids of their seats."""
+    async with adopted_world() as world:
+        found = world.clients()
+        first, *others = found
+        client = MemberId("client")
+        seat = MappedSeat(member_id=client, generation=9, seat_id=first, seat_generation=found[first].generation)
+        world.mapped.put(GROUP, seat)
+        known = as_clients_know(GROUP, found, world.mapped)
+        assert known[client] == replace(found[first], member_id=client, generation=9)
+        assert set(known) == {client, *others}
+
+
+async def test_last_words_of_mapped_members_count(autojump_clock: MockClock) -> None:
+    """A broker shows none of a consumer group, and of a classic one the protocol by which the group works."""
+    async with adopted_world() as world:
+        found = world.clients()
+        mapped, silent, _ = found
+        said = replace(found[mapped], session_timeout_ms=7_000)
+        seat = MappedSeat(member_id=mapped, generation=1, seat_id=mapped, seat_generation=2)
+        world.mapped.put(GROUP, replace(seat, member=said))
+        world.mapped.put(GROUP, replace(seat, member_id=silent, seat_id=silent))
+        shown = {**found, mapped: replace(found[mapped], protocols=(), protocol_name="")}
+        assert with_last_words(GROUP, shown, world.mapped) == {**found, mapped: said}

@@ -7,7 +7,8 @@ import trio
 
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving import release
-from bridge.coordinators.moving.release import REST_S, ReleaseMove
+from bridge.coordinators.moving.engine_members import REST_S
+from bridge.coordinators.moving.release import ReleaseMove
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted
 from bridge.migration.moves.release import WITHDRAWAL_MS, AwaitingLapse, Kept, Playing, Released, Withdrawing

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators.moving.requests import Held, Waiting, Ways, classic_member_of, generation_of, joins_natively
-from bridge.coordinators.moving.sessions import Sessions
+from bridge.coordinators.moving.held_requests import Sessions, Waiting
+from bridge.coordinators.moving.requests import Held, Ways, classic_member_of, generation_of, joins_natively
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router
 from bridge.wire.codec.registry import Reply, Request

@@ -1,57 +1,67 @@
-"""Who can be moved as a whole, as clients know themselves."""
+"""How a move of a whole group ended, and what becomes of mapped members then."""
 
-from dataclasses import replace
-
-import trio
+import pytest
+from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.whole_groups import as_clients_know, find_in_engine, with_last_words
-from tests.support.adopted_world import adopted_world
-from tests.support.embedded_world import native_join
-from tests.support.engine_bench import FOO, GROUP
+from bridge.coordinators.moving.progress import Progress
+from bridge.coordinators.moving.whole_groups import WholeGroups
+from bridge.migration.moves.adopt import Adopted
+from bridge.migration.moves.itinerary import Outcome
+from bridge.migration.moves.release import Kept as NotReleased
+from bridge.migration.moves.release import Released, ReleaseState
+from bridge.migration.moves.reseat import Called, Reseated, ReseatState
+from bridge.migration.moves.rest import Kept
+from bridge.migration.orders import MoveOrder, Obstacle
+from bridge.migration.route import Road
+from tests.support.moving_world import moving_world
+from tests.support.owned_group import GROUP
 from translators.dialects.ids import MemberId
 
-
-async def test_mapped_members_go_by_what_their_clients_know(autojump_clock: trio.testing.MockClock) -> None:
-    """Their broker describes them by the ids of their seats."""
-    async with adopted_world() as world:
-        found = world.clients()
-        first, *others = found
-        client = MemberId("client")
-        seat = MappedSeat(member_id=client, generation=9, seat_id=first, seat_generation=found[first].generation)
-        world.mapped.put(GROUP, seat)
-        known = as_clients_know(GROUP, found, world.mapped)
-        assert known[client] == replace(found[first], member_id=client, generation=9)
-        assert set(known) == {client, *others}
+WHY = Obstacle("EB-MOVE-224", "it is not at rest", "order it again")
+SEAT = MappedSeat(member_id=MemberId("a"), generation=1, seat_id=MemberId("seat"), seat_generation=2)
 
 
-async def test_last_words_of_mapped_members_count(autojump_clock: trio.testing.MockClock) -> None:
-    """A broker shows none of a consumer group, and of a classic one the protocol by which the group works."""
-    async with adopted_world() as world:
-        found = world.clients()
-        mapped, silent, _ = found
-        said = replace(found[mapped], session_timeout_ms=7_000)
-        seat = MappedSeat(member_id=mapped, generation=1, seat_id=mapped, seat_generation=2)
-        world.mapped.put(GROUP, replace(seat, member=said))
-        world.mapped.put(GROUP, replace(seat, member_id=silent, seat_id=silent))
-        shown = {**found, mapped: replace(found[mapped], protocols=(), protocol_name="")}
-        assert with_last_words(GROUP, shown, world.mapped) == {**found, mapped: said}
+def progress(destination: Road, origin: Road) -> Progress:
+    """Of an order for the group."""
+    return Progress(MoveOrder(GROUP, destination), origin, lambda: 0)
 
 
-async def test_group_here_is_found_at_rest(autojump_clock: trio.testing.MockClock) -> None:
-    """With what each client said and has; or why it can't be moved."""
-    async with adopted_world() as world:
-        move = world.adopting()
-        for held in world.beats():
-            move.take(held)
-        await move.make()
-        found = await find_in_engine(GROUP, world.groups)
-        assert not isinstance(found, tuple)
-        assert {one: member.using for one, member in found.items()} == {
-            one.member_id: one.owned for one in world.players
-        }
-        world.embedded.send(replace(native_join("native"), group_id=GROUP, subscribed_topic_names=(FOO,)))
-        await trio.sleep(0.1)
-        refused = await find_in_engine(GROUP, world.groups)
-        assert isinstance(refused, tuple)
-        assert [one.code for one in refused] == ["EB-MOVE-143"]
+async def test_members_of_an_adopted_group_are_mapped_no_more(autojump_clock: MockClock) -> None:
+    """The engine has them by the ids that their clients know; where it was kept, their broker still has the others."""
+    async with moving_world() as world:
+        world.mapped.put(GROUP, SEAT)
+        whole = WholeGroups(world.parts)
+        move = whole.adopting(progress(Road.EMBEDDED, Road.PASS), GROUP, {})
+        move.state = Kept(WHY)
+        assert (whole.settle(GROUP, move), set(world.mapped.seats_of(GROUP))) == ((Outcome.KEPT, WHY), {"a"})
+        move.state = Adopted()
+        assert (whole.settle(GROUP, move), set(world.mapped.seats_of(GROUP))) == ((Outcome.MADE, None), set())
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"), [(Reseated(), (Outcome.MADE, None)), (Called(WHY), (Outcome.PARTLY, WHY))]
+)
+async def test_called_group_is_reseated_in_part(
+    state: ReseatState, outcome: tuple[Outcome, Obstacle | None], autojump_clock: MockClock
+) -> None:
+    """It is a classic one all the same, but its members had to be told to join."""
+    async with moving_world() as world:
+        whole = WholeGroups(world.parts)
+        move = whole.reseating(progress(Road.PASS, Road.UPSTREAM), GROUP, {}, world.live.reconverts)
+        move.state = state
+        assert whole.settle(GROUP, move) == outcome
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"), [(Released(), (Outcome.MADE, None)), (NotReleased(WHY), (Outcome.KEPT, WHY))]
+)
+async def test_group_that_is_not_released_stays(
+    state: ReleaseState, outcome: tuple[Outcome, Obstacle | None], autojump_clock: MockClock
+) -> None:
+    """And says why."""
+    async with moving_world() as world:
+        whole = WholeGroups(world.parts)
+        move = whole.releasing(progress(Road.PASS, Road.EMBEDDED), GROUP, ())
+        move.state = state
+        assert whole.settle(GROUP, move) == outcome

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bridge.coordinators.moving.sessions import Sessions
+from bridge.coordinators.moving.held_requests import Sessions
 from bridge.migration.moves.members import ClassicMember
 from tests.support.owned_group import CLIENT
 from translators.dialects.ids import MemberId, Via

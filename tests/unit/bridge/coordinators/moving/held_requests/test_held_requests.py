@@ -1,16 +1,12 @@
-"""Requests that wait for the end of a move, and the farewell of a whole group."""
+"""Requests that wait for the end of a move of their whole group."""
 
 from collections.abc import Callable
 
 import trio
 
-from bridge.coordinators.moving.held_requests import HeldRequests, leave_seats
-from bridge.engine.model import Phase
-from bridge.migration.orders import Obstacle
-from bridge.ports import BrokerUnreachable
+from bridge.coordinators.moving.held_requests import HeldRequests
 from tests.support.adopted_world import Held, adopted_world
 from tests.support.embedded_world import leave_request
-from tests.support.engine_bench import GROUP
 from tests.support.round_table import join_of
 from tests.support.work_done import growth_faults
 from translators.dialects.errors import ErrorCode
@@ -61,25 +57,3 @@ async def test_work_grows_with_what_waits_and_not_with_its_square(autojump_clock
             return lambda: held.excuse(world.beats()[0].at_ms + 1)
 
         assert growth_faults([waiting(count) for count in (50, 100, 200, 400)]) == []
-
-
-async def test_all_members_leave_in_one_request(autojump_clock: trio.testing.MockClock) -> None:
-    """Whoever has left already does not mind; nobody is asked for nobody."""
-    async with adopted_world() as world:
-        seats = [one.member_id for one in world.players]
-        assert await leave_seats(world.coordinators, GROUP, []) is None
-        assert world.coordinators.asked == []
-        assert await leave_seats(world.coordinators, GROUP, seats) is None
-        assert await leave_seats(world.coordinators, GROUP, seats) is None
-        assert world.coordinators.broker.phase is Phase.EMPTY
-        assert world.coordinators.open == 0
-
-
-async def test_answers_that_say_nothing_are_told_from_refusals(autojump_clock: trio.testing.MockClock) -> None:
-    """A coordinator that moves is asked again, one that refuses is not."""
-    async with adopted_world() as world:
-        seats = [one.member_id for one in world.players]
-        world.coordinators.refuses_leaving = ErrorCode.NOT_COORDINATOR
-        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), BrokerUnreachable)
-        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
-        assert isinstance(await leave_seats(world.coordinators, GROUP, seats), Obstacle)
