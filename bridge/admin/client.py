@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 import httpx
 
+from bridge.admin.addresses import PORT_MAX
 from bridge.admin.bridge_option import TOKEN, CannotAsk, tls_context, tls_fault, url_of
 
 TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 """How long an answer is waited for; an order may have to ask brokers first."""
 SURVEY_TIMEOUT_S = 60.0
 """For what asks brokers: each may take its time, and one that is gone has to be waited for."""
-PORT_MAX = 65_535
 OK, NOT_READY = 200, 503
 """Statuses whose answers are what was asked for."""
 

@@ -17,6 +17,7 @@ FACT = "bridge.id"
 ID_CHARS = 24
 OFF, IN_MEMORY = "off", "memory"
 LEAVE_S = 2.0
+"""How long the end of the bridge waits for its farewell to the others, who notice it by themselves a session later."""
 
 
 def meet_bridges(config: Config, groups: EmbeddedGroups, fresh_id: str) -> None:

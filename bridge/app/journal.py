@@ -26,7 +26,7 @@ class Keeping(Protocol):
     """Groups that go on with what a journal holds."""
 
     def keep(self, journal: Journal) -> None:
-        """Write to this journal from now on; raises `versioned.UnreadableRecord`."""
+        """Write to this journal from now on; raises `plain.UnreadableRecord`."""
         ...
 
 

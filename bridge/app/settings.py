@@ -8,7 +8,7 @@ from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
 from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
-from bridge.config.causes import cause_of_address, is_host, is_ipv6_address, is_number
+from bridge.config.causes import PORT_MAX, cause_of_address, is_host, is_ipv6_address, is_number
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -30,7 +30,6 @@ OFF = "off"
 BROKER_KEYS = frozenset({"bootstrap", "events.bootstrap"})
 """Addresses that are connected to, not listened at."""
 ASSIGNORS_KEY = "group.consumer.assignors"
-PORT_MAX = 65_535
 PERCENT = 100
 REMEMBERED_GROUPS_MAX = 10_000
 _ENGINE_FIELDS = {field.name for field in fields(EngineSettings)} & {field.name for field in fields(Settings)}

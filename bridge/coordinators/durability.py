@@ -137,9 +137,9 @@ def encode_fact(fact: BridgeFact) -> bytes:
 
 
 def decode_fact(data: bytes) -> BridgeFact:
-    """The fact that was encoded, by this release or an older one; raises `versioned.UnreadableRecord`."""
+    """The fact that was encoded, by this release or an older one; raises `plain.UnreadableRecord`."""
     fact = _FACTS.decode(data)
-    assert isinstance(fact, BridgeFact)
+    assert isinstance(fact, BridgeFact), "its table has no other"
     return fact
 
 
@@ -207,7 +207,7 @@ class Recorded(Protocol):
         ...
 
     def apply(self, data: bytes) -> None:
-        """Let an entry count, without its first byte; raises `versioned.UnreadableRecord`."""
+        """Let an entry count, without its first byte; raises `plain.UnreadableRecord`."""
         ...
 
     def empty(self) -> None:

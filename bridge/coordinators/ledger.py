@@ -200,7 +200,7 @@ class Ledger:
         if self._has_made_room:
             self._has_made_room = False
             return False
-        assert self._journal is not None
+        assert self._journal is not None, "without one nothing is full, and nothing grows"
         async with self._compacting:
             try:
                 await self._journal.compact(self._condense)
@@ -276,7 +276,7 @@ class Ledger:
 
     async def _can_write(self) -> bool:
         """Try with a block of no entries."""
-        assert self._journal is not None
+        assert self._journal is not None, "without one nothing has failed"
         try:
             probe = self._journal.append(())
             if probe is not None:
@@ -293,7 +293,7 @@ class Ledger:
             start_guarded(self._nursery, self.supervised, COMPACTION, self._compact)
 
     async def _compact(self) -> None:
-        assert self._journal is not None
+        assert self._journal is not None, "without one nothing is full, and nothing grows"
         async with self._compacting:
             try:
                 await self._journal.compact(self._condense)

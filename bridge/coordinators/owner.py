@@ -157,7 +157,7 @@ class GroupOwner(Generic[OrderT]):
     def revive(self, entries: Iterable[bytes], now_ms: int) -> TurnResult:
         """Go back, or on, to what a journal holds; whatever else was known is forgotten, and written down from now on.
 
-        Raises `versioned.UnreadableRecord`.
+        Raises `plain.UnreadableRecord`.
         """
         self._exchange.clear()
         for key in revive(entries, self._recorded, self.machines, self._writer, now_ms):

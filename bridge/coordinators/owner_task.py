@@ -294,7 +294,7 @@ class OwnerTask(Generic[OrderT]):
     def keep(self, journal: Journal, blank: Callable[[], Recorded]) -> None:
         """Go on with what a journal holds, and answer nothing any more that is not in it.
 
-        Without anything in it the owner stays as it is. Raises `versioned.UnreadableRecord`.
+        Without anything in it the owner stays as it is. Raises `plain.UnreadableRecord`.
         """
         revive = partial(self._revive, journal)
         self.ledger.keep(journal, lambda entries: condense(entries, blank()), revive)

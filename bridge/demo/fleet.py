@@ -123,7 +123,7 @@ class ClientProcess:
         self.died_ns = now_ns()
 
     async def _read(self, process: trio.Process) -> None:
-        assert process.stdout is not None
+        assert process.stdout is not None, "it was started with a pipe"
         unread = b""
         while chunk := await process.stdout.receive_some(READ_BYTES):
             *lines, unread = (unread + chunk).split(b"\n")

@@ -54,7 +54,7 @@ async def run_service(service: Service) -> AsyncIterator[str]:
 
 
 async def _ready_line(service: Service, process: trio.Process) -> str:
-    assert process.stdout is not None
+    assert process.stdout is not None, "it was started with a pipe"
     received = b""
     with trio.move_on_after(service.ready_timeout_s):
         while b"\n" not in received and len(received) < LINE_BYTES_MAX:
@@ -84,7 +84,7 @@ async def _watch(service: Service, process: trio.Process) -> None:
 
 
 async def _drain(process: trio.Process) -> None:
-    assert process.stdout is not None
+    assert process.stdout is not None, "it was started with a pipe"
     while await process.stdout.receive_some(LINE_BYTES_MAX):
         pass
 

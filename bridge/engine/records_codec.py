@@ -233,7 +233,7 @@ def encode(record: DurableRecord) -> bytes:
 
 
 def decode(data: bytes) -> DurableRecord:
-    """The record that was encoded, by this release or an older one; raises `versioned.UnreadableRecord`."""
+    """The record that was encoded, by this release or an older one; raises `plain.UnreadableRecord`."""
     record = TABLE.decode(data)
-    assert isinstance(record, DurableRecord)
+    assert isinstance(record, DurableRecord), "the table has no others"
     return record

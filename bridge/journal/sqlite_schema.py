@@ -67,7 +67,7 @@ def upgrade(connection: sqlite3.Connection, origin: Origin) -> None:
 def fresh_identity(connection: sqlite3.Connection) -> bytes:
     """What tells a new journal from every other one."""
     (identity,) = connection.execute(f"SELECT randomblob({IDENTITY_BYTES})").fetchone()
-    assert isinstance(identity, bytes)
+    assert isinstance(identity, bytes), "a blob"
     return identity
 
 
@@ -106,5 +106,5 @@ def mend(connection: sqlite3.Connection) -> None:
 
 def _number(connection: sqlite3.Connection, query: str) -> int:
     (number,) = connection.execute(query).fetchone()
-    assert isinstance(number, int)
+    assert isinstance(number, int), "asked of counts and of the pragmas that are numbers"
     return number

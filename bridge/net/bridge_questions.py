@@ -71,9 +71,14 @@ from translators.dialects.offsets import (
 )
 
 ANSWER_BYTES_MAX = 104_857_600
+"""What is longer is no answer: of requests brokers take as much by default (`socket.request.max.bytes`)."""
 ANSWER_TIMEOUT_S = 10.0
+"""How long a broker may take to let the bridge in, and for each answer."""
 COORDINATOR_TRIES = 20
 COORDINATOR_PAUSE_S = 0.25
+"""So often, and with such pauses, it is asked who coordinates a group: a cluster that has just
+made `__consumer_offsets` says for some seconds that nobody does.
+"""
 FIND_COORDINATOR_VERSION_MAX = 3
 OFFSET_COMMIT_VERSION_MAX = 9
 FIRST_LIST_GROUPS_BY_TYPE = 5

@@ -55,6 +55,7 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, via_of
 
 LAST_WORDS_S = 1.0
+"""How long a connection that is closed may take to send what is answered already."""
 BUG_CHARS_MAX = 300
 
 

@@ -23,6 +23,9 @@ STEPS_PER_TURN = 4
 """A step that signs takes up to 2 ms, in which nobody else is served; so few are made before others have their turn."""
 LAST_WORDS_S = 1.0
 LAST_READS_MAX = 16
+"""So long, and so many times, what a client still sends is read behind an alert: a socket that is closed with bytes
+unread resets the connection, and the alert is lost with it.
+"""
 READ_BYTES = 16_384
 
 

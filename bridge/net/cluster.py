@@ -55,6 +55,7 @@ NOT_ASKED = "it has not been asked yet"
 OWN_SOFTWARE = ClientSoftware("epochbridge", version_of("epochbridge"))
 METADATA_VERSION = 1
 BACKOFF_MAX_S = 1.0
+"""The longest pause between two tries to connect, unless the first is set longer (`connect.backoff.ms`)."""
 HEADERS_ARE_SENT = "; upstream.proxy-protocol is v2, which proxies before brokers read, and Kafka itself does not"
 """What makes a broker fall silent or hang up at the first byte."""
 NAMES_ASKED_EVERY_MS = 1_000

@@ -94,7 +94,9 @@ BACKLOG = 4096
 """Enough for thousands of clients at once; the kernel caps it at net.core.somaxconn."""
 PORT_MAX = 65_535
 ACCEPTS_PER_TURN = 64
+"""So many clients of a crowd are taken in before everybody else has a turn."""
 PAUSE_S = 0.1
+"""How long nobody is accepted where the process has no descriptor left: one of the others has to end first."""
 
 
 class CannotListen(Exception):

@@ -47,8 +47,7 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
-from bridge.session.limits import Limits
-from bridge.session.new_connections import NewConnections
+from bridge.session.limits import Limits, NewConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,
@@ -113,8 +112,10 @@ class Watch:
 
 
 DRAIN_LOOK_S = 0.02
+"""How often it is looked whether the last answers have left."""
 SWEEPS_PER_LIMIT = 4
 SWEEP_MAX_S = 5.0
+"""Connections are looked at so many times within the shortest of their limits, and at least this often."""
 RETRY_MS = 1_000
 """How soon a cluster that says nothing is asked again."""
 DOUBTED_RETRY_MS = 5_000

@@ -7,6 +7,9 @@ from translators.dialects.ids import GroupId, TopicName
 
 KEEP_MS = 60_000
 GRANTS_MAX = 100_000
+"""How long a right is believed before it is asked for again, and of how many it is remembered, unless the configuration
+says otherwise (`authorization.cache.ms`, `authorization.cache.max`).
+"""
 TOPICS_MAX = 10_000
 """So many topics are kept for one grant; beyond that those of the latest question alone."""
 VOID_AFTER = 2

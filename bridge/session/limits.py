@@ -21,6 +21,7 @@ ELEMENTS_MAX = 25_000
 while it is read.
 """
 NAMES_MAX = 10_000
+"""Groups, or members, that one request names; each takes up to 30 µs to read."""
 LARGE_BODY_BYTES = 65_536
 """Bodies from this size on are decoded and encoded in another thread: that takes 3 µs for each partition."""
 LARGE_PARTITIONS = 2_000
@@ -104,3 +105,28 @@ def _partitions(message: Request | Reply) -> int:
             return sum(len(topic.partitions) for group in message.groups for topic in group.topics)
         case _:
             return 0
+
+
+SECOND_MS = 1_000
+
+
+class NewConnections:
+    """Counts by address, forgotten each second: so what is kept is bounded by what is accepted in one."""
+
+    __slots__ = ("_begun_ms", "_counts", "_per_second_max")
+
+    def __init__(self, per_second_max: int) -> None:
+        self._per_second_max = per_second_max
+        self._begun_ms: int | None = None
+        self._counts: dict[str, int] = {}
+
+    def admits(self, host: str, now_ms: int) -> bool:
+        """Whether one more of `host` is within the limit; it counts only then, so that trying costs no later turn."""
+        if self._begun_ms is None or now_ms - self._begun_ms >= SECOND_MS:
+            self._begun_ms = now_ms
+            self._counts.clear()
+        count = self._counts.get(host, 0)
+        if count >= self._per_second_max:
+            return False
+        self._counts[host] = count + 1
+        return True

@@ -6,6 +6,7 @@ from bridge.wire.codec.registry import Request
 from translators.dialects.ids import RequestRef
 
 LARGE_REQUEST_BYTES = 65_536
+"""From this size on a request counts as held until it is answered: all that are smaller make little of a limit."""
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ class Guard:
 
 
 class EngineWatcher:
-    """Hears the engine of the embedded groups (`coordinators.watching.Watcher`)."""
+    """Hears the engine of the embedded groups (`coordinators.embedded.coordinator.Watcher`)."""
 
     def __init__(self, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> None:
         self._follower = follower

@@ -11,6 +11,7 @@ from translators.dialects.ids import RequestRef
 
 BOUNDS_US = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 60_000_000)
 WAITING_MAX = 200_000
+"""Further requests go unmeasured while so many are open."""
 
 
 @dataclass(slots=True)

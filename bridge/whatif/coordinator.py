@@ -49,7 +49,7 @@ class Log:
     events: list[Event] = field(default_factory=list)
 
     def say(self, fact: Fact, at_us: int) -> Event:
-        """Take a fact (`following.telling.Log`)."""
+        """Take a fact (`following.fact_writer.Log`)."""
         event = Event(Stamp(self.boot, len(self.events) + 1, at_us, at_us - self.began_us), fact)
         self.events.append(event)
         return event
@@ -94,7 +94,7 @@ class Coordinator:
         """Carry requests out in one turn; their answers come now or in a later one."""
         for one in requests:
             ref = one.command.ref
-            assert isinstance(ref, RequestRef)
+            assert isinstance(ref, RequestRef), "a play has clients only, and no machines that ask"
             self._open[ref] = one.on_reply
             self._follower.asked(ref, one.identity, one.request, Road.EMBEDDED, at_us)
         self.turn([one.command for one in requests], at_us)
@@ -140,7 +140,7 @@ class Coordinator:
 
     def _answer(self, ref: object, message: Message, at_us: int) -> None:
         reply = message.reply if isinstance(message, MemberAnswer) else message
-        assert isinstance(ref, RequestRef)
-        assert isinstance(reply, Reply)
+        assert isinstance(ref, RequestRef), "a play has clients only, and no machines that ask"
+        assert isinstance(reply, Reply), "so nobody is answered but them"
         self._follower.answered(ref, reply, at_us)
         self._open.pop(ref)(reply)

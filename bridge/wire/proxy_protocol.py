@@ -23,7 +23,6 @@ _KINDS = {_TCP4: 4, _TCP6: 16}
 _KIND_NAMES = {0x12: "UDP over IPv4", 0x22: "UDP over IPv6", 0x31: "a Unix socket", 0x32: "a Unix datagram"}
 _PORT_BYTES = 2
 _FIELD_PREFIX_BYTES = 3
-PORT_MAX = 65_535
 
 
 class MalformedHeader(Exception):

@@ -184,9 +184,9 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(data: bytes) -> Entry:
-    """The entry that was encoded, by this release or an older one; raises `versioned.UnreadableRecord`."""
+    """The entry that was encoded, by this release or an older one; raises `plain.UnreadableRecord`."""
     entry = TABLE.decode(data)
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, Entry), "the table has no others"
     return entry
 
 

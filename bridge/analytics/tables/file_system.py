@@ -59,10 +59,10 @@ class FileSystem:
 
     def _path(self, text: str) -> JavaObject:
         jvm = self.spark.sparkContext._jvm
-        assert jvm is not None
+        assert jvm is not None, "Spark runs"
         return jvm.org.apache.hadoop.fs.Path(text)
 
     def _files(self) -> JavaObject:
         context = self.spark.sparkContext._jsc
-        assert context is not None
+        assert context is not None, "Spark runs"
         return self._path(self.root).getFileSystem(context.hadoopConfiguration())

@@ -21,7 +21,7 @@ _UNREADY = f"{SNAPSHOT}-unready"
 def versions_of(told: Mapping[str, object]) -> dict[str, int]:
     """The versions that a snapshot names."""
     versions = told.get(VERSIONS, {})
-    assert isinstance(versions, dict)
+    assert isinstance(versions, dict), "as it was parsed"
     return {str(name): int(version) for name, version in versions.items()}
 
 

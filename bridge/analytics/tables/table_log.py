@@ -137,7 +137,7 @@ class TableLog:
 
     def gather(self, day: str, size_bytes: int, *, by_group: bool) -> None:
         """Make few large files of the small ones of a day; by group, of all of them, so that its rows lie together."""
-        assert self._delta is not None
+        assert self._delta is not None, "only a table that is there is tended"
         properties = CommitProperties(custom_metadata=self._tended())
         optimize, chosen = self._delta.optimize, [(DATE, "=", day)]
         if by_group and GROUP in self._table.column_names:
@@ -160,7 +160,7 @@ class TableLog:
 
     def vacuum(self, spared_hours: int, versions: Iterable[int]) -> int:
         """Remove files that are no part of the table, nor were in the last hours or at these versions; how many."""
-        assert self._delta is not None
+        assert self._delta is not None, "only a table that is there is tended"
         removed = self._delta.vacuum(
             spared_hours, dry_run=False, enforce_retention_duration=False, full=True, keep_versions=[*versions]
         )
@@ -173,7 +173,7 @@ class TableLog:
         Delta keeps what it was at that time, and the checkpoint before it. Also says so to other writers. Nothing goes
         where the version that somebody reads (`kept`) is an earlier one, and as old.
         """
-        assert self._delta is not None
+        assert self._delta is not None, "only a table that is there is tended"
         if kept is not None and kept < self._delta.version() and self._is_before(kept, hours):
             return
         wanted = {
@@ -289,8 +289,8 @@ def statistics(table: Table) -> list[str]:
 def _data_file(row: Mapping[str, object]) -> DataFile:
     """A file as the log tells it: `min.…` and `max.…` beside path, size and rows."""
     day, size_bytes, rows = row[f"partition.{DATE}"], row["size_bytes"], row["num_records"]
-    assert isinstance(size_bytes, int)
-    assert rows is None or isinstance(rows, int)
+    assert isinstance(size_bytes, int), "as Delta's log has it"
+    assert rows is None or isinstance(rows, int), "as Delta's log has it"
     return DataFile(
         path=str(row["path"]),
         size_bytes=size_bytes,

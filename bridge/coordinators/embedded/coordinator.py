@@ -385,7 +385,7 @@ class EmbeddedCoordinator:
         """See `ports.Coordinator`."""
         outcome = self._advance([BeginCommit(ref, request)], now_ms)
         judged = next(message for _, message in outcome.replies)
-        assert isinstance(judged, (CommitAdmitted, CommitRefused))
+        assert isinstance(judged, (CommitAdmitted, CommitRefused)), "what BeginCommit is answered with"
         return judged
 
     def end_commit(self, commit_id: int) -> None:

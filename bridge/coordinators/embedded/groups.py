@@ -185,7 +185,7 @@ class EmbeddedGroups:
     def keep(self, journal: Journal) -> None:
         """Go on with what a journal holds, and answer nothing any more that is not in it.
 
-        Without anything in it the owner stays as it is. Raises `versioned.UnreadableRecord`.
+        Without anything in it the owner stays as it is. Raises `plain.UnreadableRecord`.
         """
         self.task.keep(journal, blank_journal)
         owner = self.owner

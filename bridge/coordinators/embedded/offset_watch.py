@@ -18,6 +18,7 @@ from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
 GROUPS_PER_LOOK = 50
 """Each group costs the broker a question; where more live than this, they take turns."""
 SHOWN_MAX = 5
+"""So many changed offsets a line of the log lists."""
 NOTHING = -1
 """The offset of a partition for which nothing is committed."""
 

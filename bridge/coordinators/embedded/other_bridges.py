@@ -36,6 +36,7 @@ RECENT_S = 60.0
 WANTED_S = 10.0
 """A client that was to try again does so by then, or not at all."""
 OFF_S = 60.0
+"""After so long it is tried again where a broker does not let bridges meet."""
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _NOBODY_KNOWS = Refusal(

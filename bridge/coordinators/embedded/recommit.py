@@ -24,6 +24,7 @@ from translators.dialects.offsets import (
 LOG = logging.getLogger("epochbridge.coordinators")
 NO_CONNECTION = -1
 FIRST_ROUND_MS = 600_000
+"""When the first round begins at the latest, however long the interval is."""
 
 
 class Recommit:

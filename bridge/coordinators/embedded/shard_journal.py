@@ -57,7 +57,7 @@ class ShardJournal:
         return map(_entry, condense_shard(self._shard))
 
     def apply(self, data: bytes) -> None:
-        """Let an entry count, without its first byte; raises `versioned.UnreadableRecord`."""
+        """Let an entry count, without its first byte; raises `plain.UnreadableRecord`."""
         apply(self._shard, records_codec.decode(data))
 
     def empty(self) -> None:

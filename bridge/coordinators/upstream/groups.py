@@ -126,7 +126,7 @@ class UpstreamGroups:
 
     def keep(self, journal: Journal) -> None:
         """Go on with the members that a journal holds: their clients keep ids and generations, and the broker their
-        seats. Raises `versioned.UnreadableRecord`.
+        seats. Raises `plain.UnreadableRecord`.
         """
         blank = partial(UpstreamCoordinator, Catalog(), self._access, self._coordinator.fresh_member_id, self._wake)
         self.task.keep(journal, blank)

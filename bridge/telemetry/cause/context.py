@@ -87,7 +87,7 @@ def context_of(events: Sequence[Event]) -> Context | None:
         return None
     opening = _opening(events, rebalance_id)
     fact = opening.fact
-    assert isinstance(fact, GroupFact)
+    assert isinstance(fact, GroupFact), "a rebalance is of a group"
     boot, number, begin_us = opening.stamp.boot, opening.stamp.number, opening.stamp.mono_us
     run = sorted((event for event in events if event.stamp.boot == boot), key=lambda event: event.stamp.number)
     past = [event for event in run if event.stamp.number < number]

@@ -275,7 +275,7 @@ def _known(context: Context) -> str:
     if not told:
         return f"epoch {context.fact.group_epoch}, no join, leave or change was seen before it"
     first = told[0].fact
-    assert isinstance(first, MemberTold)
+    assert isinstance(first, MemberTold), "as it was picked"
     return f"the first that was seen of it is that member {shorten(first.member_id)} was told to {first.news}"
 
 

@@ -94,7 +94,7 @@ def _names_it(context: Context, change: Event, fact: object) -> frozenset[str]:
 
 def _wanted(context: Context, change: Event) -> frozenset[str]:
     """Topics of the change that members wanted when it happened, as far as is known what they want."""
-    assert isinstance(change.fact, TopicsChanged)
+    assert isinstance(change.fact, TopicsChanged), "asked of such changes only"
     topics = frozenset(change.fact.topics)
     latest = tuple({inputs.member_id: inputs for inputs in _told_before(context, change)}.values())
     if not latest:
@@ -124,7 +124,7 @@ def _handed_out(context: Context, naming: frozenset[str]) -> frozenset[str]:
 def _cut(change: Event, topics: Iterable[str]) -> Event:
     """The change without topics that don't matter; its id stays."""
     fact = change.fact
-    assert isinstance(fact, TopicsChanged)
+    assert isinstance(fact, TopicsChanged), "asked of such changes only"
     kept = [pair for pair in zip(fact.topics, fact.partition_counts, strict=False) if pair[0] in set(topics)]
     cut = replace(fact, topics=tuple(name for name, _ in kept), partition_counts=tuple(count for _, count in kept))
     return replace(change, fact=cut)

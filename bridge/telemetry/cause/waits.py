@@ -90,7 +90,7 @@ def _headless(fact: PhaseEnded, begin_us: int, at_us: int) -> Span:
 
 def _span(event: Event, end_us: int, *, has_end: bool, waits_on: tuple[str, ...] = ()) -> Span:
     fact = event.fact
-    assert isinstance(fact, PhaseBegan)
+    assert isinstance(fact, PhaseBegan), "spans are made of these"
     return Span(
         member_id=fact.member_id,
         phase=fact.phase,

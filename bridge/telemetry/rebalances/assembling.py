@@ -61,7 +61,7 @@ def tell_member(
     A partition that is given back to the one that released it has neither been gained nor lost, however often.
     """
     first = facts[0].fact
-    assert isinstance(first, MemberFact)
+    assert isinstance(first, MemberFact), "they are about a member"
     draft = _MemberDraft()
     for event in facts:
         _read(draft, event, event.stamp.mono_us - origin_us)
@@ -226,7 +226,7 @@ def _finish(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalance:
     own = draft.own
     opening = next((event for event in own if isinstance(event.fact, RebalanceBegan)), own[0])
     began = opening.fact
-    assert isinstance(began, GroupFact)
+    assert isinstance(began, GroupFact), "whatever is of a rebalance is of a group"
     ending = next((event for event in own if _ends(event, draft.rebalance_id)), None)
     begin_us = opening.stamp.mono_us
     boot = opening.stamp.boot
@@ -281,7 +281,7 @@ def _explains(event: Event, rebalance_id: str) -> bool:
 def _unexplained(draft: _Draft) -> RebalanceExplained:
     """The log holds neither beginning nor end of it."""
     fact = draft.own[0].fact
-    assert isinstance(fact, GroupFact)
+    assert isinstance(fact, GroupFact), "whatever is of a rebalance is of a group"
     return RebalanceExplained(
         group_id=fact.group_id,
         road=fact.road,

@@ -25,43 +25,43 @@ class Record(dict[str, object]):
     def number(self, name: str) -> int:
         """An integer of any size."""
         value = self[name]
-        assert isinstance(value, int)
+        assert isinstance(value, int), "as its schema has it"
         return value
 
     def flag(self, name: str) -> bool:
         """A boolean."""
         value = self[name]
-        assert isinstance(value, bool)
+        assert isinstance(value, bool), "as its schema has it"
         return value
 
     def text(self, name: str) -> str:
         """A string that isn't null."""
         value = self[name]
-        assert isinstance(value, str)
+        assert isinstance(value, str), "as its schema has it"
         return value
 
     def nullable_text(self, name: str) -> str | None:
         """A string or None."""
         value = self[name]
-        assert value is None or isinstance(value, str)
+        assert value is None or isinstance(value, str), "as its schema has it"
         return value
 
     def blob(self, name: str) -> bytes:
         """Bytes that aren't null, also the 16 of a uuid."""
         value = self[name]
-        assert isinstance(value, bytes)
+        assert isinstance(value, bytes), "as its schema has it"
         return value
 
     def record(self, name: str) -> "Record":
         """A struct that isn't null."""
         value = self[name]
-        assert isinstance(value, Record)
+        assert isinstance(value, Record), "as its schema has it"
         return value
 
     def nullable_record(self, name: str) -> "Record | None":
         """A struct or None."""
         value = self[name]
-        assert value is None or isinstance(value, Record)
+        assert value is None or isinstance(value, Record), "as its schema has it"
         return value
 
     def records(self, name: str) -> Sequence["Record"]:

@@ -1,6 +1,6 @@
 """Connections of one address in a second."""
 
-from bridge.session.new_connections import NewConnections
+from bridge.session.limits import NewConnections
 
 
 def test_each_address_has_its_own_limit_in_each_second() -> None:
