@@ -7,7 +7,7 @@ import logging
 import signal
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -53,6 +53,7 @@ from bridge.journal.refusals import JournalRefused
 from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
+from bridge.net.client_rights import EVERYBODY
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
@@ -69,7 +70,7 @@ from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics
 from bridge.wire.apis import ApiKey
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, Via
 
 LOG = logging.getLogger("epochbridge.app")
 ADMIN_OFF = "off"
@@ -185,7 +186,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             questions.attach(proxy.cluster)
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
-            _introduce(proxy.cluster, groups, upstream, places)
+            _introduce(proxy.cluster, between, places)
             sources = _sources(config, between, proxy, watch)
             door = make_door(config.settings)
             admin_files = renewed(door, config.settings.certificates_watch_ms)
@@ -268,13 +269,18 @@ def _start_jobs(nursery: trio.Nursery, failures: Failures, groups: EmbeddedGroup
     start_job(nursery, failures, EVENTS, partial(watch.run, groups.look_at_topics))
 
 
-def _introduce(cluster: UpstreamCluster, groups: EmbeddedGroups, upstream: UpstreamGroups, places: GroupPlaces) -> None:
+def _introduce(cluster: UpstreamCluster, between: Between, places: GroupPlaces) -> None:
     """Let those who need to know it ask what the cluster allows."""
     places.may_ask = partial(may_ask, cluster)
     places.speaks_consumer_protocol = partial(speaks_consumer_protocol, cluster)
-    upstream.on_refused = places.note_refusal
-    upstream.speak_for_others(lambda: cluster.is_open)
-    groups.guard(partial(closed_reason, cluster), partial(waiting_reason, cluster))
+    between.upstream.on_refused = places.note_refusal
+    between.upstream.tell_principals(partial(_principal, cluster, between.reply_routes))
+    between.embedded.guard(partial(closed_reason, cluster), partial(waiting_reason, cluster))
+
+
+def _principal(cluster: UpstreamCluster, reply_routes: ReplyRoutes, via: Via) -> Hashable | None:
+    """Whom the broker takes the client of a connection for: everybody for the same where it authenticates nobody."""
+    return EVERYBODY if cluster.is_open else reply_routes.principal_of(via)
 
 
 async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:

@@ -282,6 +282,12 @@ class ClientRights:
     def _holder(self, group_id: GroupId) -> Holder:
         return Holder(self._principal(), group_id)
 
+    @property
+    def principal(self) -> Hashable | None:
+        """Equal for connections whose clients their broker takes for the same one; None: nobody here can say."""
+        principal = self._principal()
+        return None if principal == self._session.connection else principal
+
     def _principal(self) -> Hashable:
         """Whom brokers take this client for: the number of its connection where that is nobody else.
 

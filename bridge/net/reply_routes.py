@@ -1,6 +1,6 @@
 """Finds the connection of a reply, or of a `Via`; made before the proxy, so that those who answer can be, too."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from bridge.migration.route import Road
@@ -12,10 +12,24 @@ from bridge.wire.codec.registry import Reply
 from translators.dialects.ids import RequestRef, Via
 
 
+class Known(Protocol):
+    """What brokers say of the client of a connection, as far as others share it."""
+
+    @property
+    def principal(self) -> Hashable | None:
+        """Whom its broker takes the client for; None: nobody here can say."""
+        ...
+
+
 class Deliverable(BrokerAccess, Protocol):
     """A connection as far as replies go."""
 
     session: ClientSession
+
+    @property
+    def rights(self) -> Known:
+        """Who the client is to its broker."""
+        ...
 
     def deliver(self, slot: Slot, road: Road, reply: Reply) -> None:
         """Put what was answered on a road into its slot."""
@@ -47,6 +61,11 @@ class ReplyRoutes:
         """The connection's own way to the broker; none where it is gone, or another node has it."""
         line = self._lines.get(via.connection) if via.node == self._node else None
         return _NO_ACCESS if line is None else line
+
+    def principal_of(self, via: Via) -> Hashable | None:
+        """Equal for connections whose clients their broker takes for the same one; None: nobody here can say."""
+        line = self._lines.get(via.connection) if via.node == self._node else None
+        return None if line is None else line.rights.principal
 
     def deliver(self, ref: RequestRef, reply: Reply, road: Road = Road.EMBEDDED) -> None:
         """Send what was answered on a road on its way; a reply that comes too late or twice is counted and dropped."""

@@ -67,10 +67,21 @@ def prompt(talk: Talk, question: Ask) -> tuple[Talk, tuple[Effect, ...]]:
             return Asked(), (question,)
 
 
+BEATS_AT_ONCE = 100
+"""At so many moments of an interval members are asked for: those whose time comes in between are asked for together, as
+a turn for each of a thousand costs as much again as their questions.
+"""
+
+
 def rest(answer: Granted, now_ms: int) -> Silent | Scheduled:
-    """Give the talk after an answer that is up to date."""
-    interval = answer.heartbeat_interval_ms
-    return Silent() if interval is None else Scheduled(now_ms + interval)
+    """Give the talk after an answer that is up to date: it goes on when the coordinator wants it to, or a little
+    earlier.
+    """
+    interval_ms = answer.heartbeat_interval_ms
+    if interval_ms is None:
+        return Silent()
+    due_ms = now_ms + interval_ms
+    return Scheduled(due_ms - due_ms % max(1, interval_ms // BEATS_AT_ONCE))
 
 
 def learn(membership: Membership, answer: Granted) -> Membership:

@@ -1,6 +1,6 @@
 """A broker as the coordinator of translated members: `ports.Coordinator` over the members' own connections."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import assert_never
@@ -9,7 +9,8 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
-from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, to_answer, to_heartbeat
+from bridge.coordinators.upstream.group_news import GroupNews
+from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.session.contracts import Access, BrokerAccess
 from translators.classic_member.talking import SERVER_ASSIGNORS
@@ -143,15 +144,21 @@ class UpstreamCoordinator:
         """Hears of a member that is no member any more."""
         self.seat_id: Callable[[MemberRef], MemberId] = lambda member: member.member_id
         """Tells as whom the broker knows a member."""
-        self._elsewhere: dict[MemberRef, int] = {}
+        self._elsewhere: dict[MemberRef, int | None] = {}
+        """Members that nothing can be asked for by the connection that is known of them: that one, where it leads to
+        a broker that does not coordinate their group; None where there is no way to any.
+        """
+        self._news = GroupNews()
+        self._principals: dict[MemberRef, Hashable] = {}
+        """Whom the broker took a member's client for when it was heard last, as far as that can be said."""
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
         """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
         self.left_overs = LeftOvers(until_ms=0)
         """Who may have been a member before the start, where no journal tells."""
-        self.speaks_for_others: Callable[[], bool] = lambda: False
-        """Whether one client's connection may say that another's member has left: where all are the same to the
-        broker, as it authenticates nobody.
+        self.principal_of: Callable[[Via], Hashable | None] = lambda _: None
+        """Tells whom the broker takes the client of a connection for: by one connection of the same it may be said that
+        another's member has left. None: nobody here can say.
         """
 
     # ------------------------------------------------------------------ what it takes
@@ -166,7 +173,12 @@ class UpstreamCoordinator:
             return
         assert isinstance(ref, MemberRef), ref
         assert isinstance(command, (Inquiry, Farewell)), command
-        self._ask(_Question(ref, MemberRef(ref.group_id, ref.member_id), via, command))
+        member = MemberRef(ref.group_id, ref.member_id)
+        said = self._said.get(member)
+        if said is not None and said.is_of(command):
+            # The same object from here on: most of what members ask is the last question over again.
+            command = said.inquiry
+        self._ask(_Question(ref, member, via, command))
 
     def _ask(self, question: _Question) -> None:
         asked = question.asked
@@ -183,28 +195,31 @@ class UpstreamCoordinator:
                 # Its machine says it again and again; and by the time that it is said by another nobody knows any more
                 # as whom the broker has it.
                 self._seen_off.add(question.member)
-                self._farewells.keep(replace(asked, member_id=self.seat_id(question.member)))
+                farewell = replace(asked, member_id=self.seat_id(question.member))
+                self._farewells.keep(Unsaid(farewell, self._principals.get(question.member)))
             return
-        if asked.group_id in self._farewells and self.speaks_for_others():
-            for farewell in self._farewells.take(asked.group_id):
-                self._see_off(farewell, way)
+        if asked.group_id in self._farewells:
+            for unsaid in self._farewells.take(asked.group_id, self.principal_of(question.via)):
+                self._see_off(unsaid, way)
         if asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH:
-            for farewell in self._farewells.take_seat(asked.group_id, asked.instance_id):
-                self._see_off(farewell, way)
+            for unsaid in self._farewells.take_seat(asked.group_id, asked.instance_id):
+                self._see_off(unsaid, way)
         self._open[question.ref] = question
         self._say(question, way)
 
-    def _see_off(self, farewell: Farewell, way: BrokerAccess) -> None:
+    def _see_off(self, unsaid: Unsaid, way: BrokerAccess) -> None:
         """Say it for a member that is gone; who is not heard, as while the coordinator moves, has it said later."""
 
         def take(reply: GroupReply | None) -> None:
             if not isinstance(reply, ConsumerGroupHeartbeatReply) or reply.error in _ELSEWHERE_OR_NOT_YET:
-                self._farewells.keep(farewell)
+                self._farewells.keep(unsaid)
 
-        way.ask(None, to_heartbeat(farewell, None, self._catalog), take)
+        way.ask(None, to_heartbeat(unsaid.farewell, None, self._catalog), take)
 
     def _say(self, question: _Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
+        if said is None:
+            self._principals[question.member] = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
         way.ask(None, heartbeat, lambda reply: self._take(question, reply))
 
@@ -295,7 +310,8 @@ class UpstreamCoordinator:
         """A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of a
         partition that was lost under a current epoch, and it would land on top of the next owner's.
         """
-        return any(not flight.partitions <= asked.owned for flight in self._flights_of.get(member, {}).values())
+        flights = self._flights_of.get(member)
+        return flights is not None and any(not flight.partitions <= asked.owned for flight in flights.values())
 
     def order(self, order: "UpstreamOrder") -> None:
         """See `ports.Coordinator`: who is taken over asks at once, since a broker calls nobody."""
@@ -326,6 +342,8 @@ class UpstreamCoordinator:
         self._said.pop(member, None)
         self._held.pop(member, None)
         self._elsewhere.pop(member, None)
+        self._principals.pop(member, None)
+        self._news.drop(member)
         self._hidden.discard(member)
         self._seen_off.discard(member)
 
@@ -349,6 +367,8 @@ class UpstreamCoordinator:
         self._answered.clear()
         self._told.clear()
         self._elsewhere.clear()
+        self._principals.clear()
+        self._news.clear()
         self._hidden.clear()
         self._seen_off.clear()
         self.hidden.clear()
@@ -358,15 +378,18 @@ class UpstreamCoordinator:
 
     def advance(self, now_ms: int) -> Sequence[CoordinatorEvent] | None:
         """See `ports.Coordinator`."""
-        if not self._answered and not self._told:
+        if not self.go_on(now_ms):
             return None
         answered, self._answered = self._answered, []
         told, self._told = self._told, []
-        return [*told, *(MemberAnswered(question.ref, self._answer(question, reply)) for question, reply in answered)]
+        heard = [MemberAnswered(question.ref, self._answer(question, reply, now_ms)) for question, reply in answered]
+        return [*told, *heard, *self._news.take_due(now_ms)]
 
-    def _answer(self, question: _Question, reply: GroupReply | None) -> Granted | Refused:
+    def _answer(self, question: _Question, reply: GroupReply | None, now_ms: int) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
         self._note_place(question, answer)
+        if isinstance(answer, Granted):
+            self._note_news(question, answer, now_ms)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
             before = self._said.get(question.member)
             self._note_rights(question, question.asked)
@@ -399,23 +422,42 @@ class UpstreamCoordinator:
         if said is not None and said.inquiry.topics == asked.topics:
             self._said[member] = Said(asked)
 
+    def _note_news(self, question: _Question, answer: Granted, now_ms: int) -> None:
+        """Who else is to be asked for, as if each had just come to its interval's end."""
+        member, asked = question.member, question.asked
+        if isinstance(asked, Farewell):
+            self._news.stir(member, now_ms)
+            return
+        said = self._said.get(member)
+        if said is None:
+            self._news.enter(member)
+        if answer.member_epoch != asked.member_epoch:
+            self._news.hear_epoch(member, answer.member_epoch, now_ms)
+        has_let_go = said is not None and said.inquiry is not asked and not said.inquiry.owned <= asked.owned
+        if asked.member_epoch == JOIN_EPOCH or has_let_go:
+            self._news.stir(member, now_ms)
+
     def _note_place(self, question: _Question, answer: Granted | Refused) -> None:
         if isinstance(answer, Refused) and answer.code is ErrorCode.NOT_COORDINATOR:
             self._elsewhere[question.member] = question.via.connection
+        elif answer is _UNREACHABLE:
+            # Its client may speak by an older connection than the one it joined by, and say there what it always says:
+            # the short way of heartbeats does not tell by which one a member lives.
+            self._elsewhere[question.member] = None
         elif self._elsewhere:
             self._elsewhere.pop(question.member, None)
 
     def go_on(self, now_ms: int) -> bool:
         """See `ports.Coordinator`."""
-        return bool(self._answered or self._told)
+        return bool(self._answered or self._told) or self._news.is_due(now_ms)
 
     def pass_deadlines(self, now_ms: int) -> bool:
         """See `ports.Coordinator`: the machines keep the broker's interval, and the clients' sessions."""
-        return bool(self._answered or self._told)
+        return self.go_on(now_ms)
 
     def next_deadline_ms(self) -> int | None:
         """See `ports.Coordinator`."""
-        return None
+        return self._news.next_due_ms()
 
     # ------------------------------------------------------------------ what it is asked at once
 
@@ -425,7 +467,9 @@ class UpstreamCoordinator:
         return {*self._open, *(question.ref for question in self._held.values()), *waiting}
 
     def has_news(self, member: MemberRef) -> bool:
-        """See `ports.Coordinator`: news come with answers, but that the coordinator moved the client has to be told."""
+        """See `ports.Coordinator`: news come with answers, but that the coordinator moved the client has to be told, and
+        by which connection it lives has to be heard of it where nothing can be asked for it by the one that is known.
+        """
         return member in self._elsewhere
 
     def beat(self, client: ClientIdentity, request: ConsumerGroupHeartbeat, now_ms: int) -> bool:

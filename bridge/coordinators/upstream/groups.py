@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -283,9 +283,9 @@ class UpstreamGroups:
         """
         self._coordinator.left_overs.note_gone(member)
 
-    def speak_for_others(self, may: Callable[[], bool]) -> None:
-        """Learn who says whether one client's connection may see off another's member."""
-        self._coordinator.speaks_for_others = may
+    def tell_principals(self, principal_of: Callable[[Via], Hashable | None]) -> None:
+        """Learn who says whom the broker takes the client of a connection for: members of one see each other off."""
+        self._coordinator.principal_of = principal_of
 
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""

@@ -3,8 +3,8 @@ in the machine's words; also for members that are gone and could not say so them
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from bridge.coordinators.catalog import Catalog
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -26,9 +26,9 @@ class Said:
         self.short = _short(inquiry)
         """The same heartbeat object each time, so that it is written once."""
 
-    def is_of(self, asked: Inquiry) -> bool:
+    def is_of(self, asked: Inquiry | Farewell) -> bool:
         """Whether this is what was told by a question, its epoch included."""
-        return asked == self.inquiry
+        return asked is self.inquiry or asked == self.inquiry
 
     def covers(self, asked: Inquiry) -> bool:
         """Whether a question differs in nothing but the epoch."""
@@ -52,7 +52,7 @@ def to_heartbeat(
 
     Without its topics, who has joined before says no more than what it owns.
     """
-    if said is not None and asked == said.inquiry and asked.member_epoch != JOIN_EPOCH:
+    if said is not None and said.is_of(asked) and asked.member_epoch != JOIN_EPOCH:
         return said.short
     short = _short(asked)
     if isinstance(asked, Farewell) or (asked.member_epoch != JOIN_EPOCH and said is not None and said.covers(asked)):
@@ -95,42 +95,54 @@ FAREWELLS_MAX = 10_000
 """Members whose leaving could not be said, of all groups together; the broker ends the others by their session."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsaid:
+    """A farewell that could not be said, and whom the broker took its member's client for; None: nobody here knows."""
+
+    farewell: Farewell
+    principal: Hashable | None = None
+
+
 class Farewells:
     """Members that are gone with their connection: the next one of their group says so, or else the others would wait
     for the broker's session, 45 s where a classic client asked for six.
     """
 
     def __init__(self) -> None:
-        self._by_group: OrderedDict[GroupId, list[Farewell]] = OrderedDict()
+        self._by_group: OrderedDict[GroupId, list[Unsaid]] = OrderedDict()
         self._count = 0
 
     def __contains__(self, group_id: GroupId) -> bool:
         """Whether anybody of a group is to be seen off."""
         return group_id in self._by_group
 
-    def keep(self, farewell: Farewell) -> None:
+    def keep(self, unsaid: Unsaid) -> None:
         """Let it be said later; beyond the limit the oldest group's are never said."""
-        self._by_group.setdefault(farewell.group_id, []).append(farewell)
+        self._by_group.setdefault(unsaid.farewell.group_id, []).append(unsaid)
         self._count += 1
         while self._count > FAREWELLS_MAX:
             self._count -= len(self._by_group.popitem(last=False)[1])
 
-    def take(self, group_id: GroupId) -> Sequence[Farewell]:
-        """What is to be said for a group, once."""
-        found = self._by_group.pop(group_id, [])
-        self._count -= len(found)
-        return found
+    def take(self, group_id: GroupId, principal: Hashable | None) -> Sequence[Unsaid]:
+        """What a client of this principal is to say for its group, once: a right that is another's is not used."""
+        if principal is None:
+            return ()
+        return self._take(group_id, lambda one: one.principal == principal)
 
-    def take_seat(self, group_id: GroupId, instance_id: InstanceId) -> Sequence[Farewell]:
+    def take_seat(self, group_id: GroupId, instance_id: InstanceId) -> Sequence[Unsaid]:
         """Who sat on a static seat that somebody takes now: whoever may join with an instance id, may say so, too.
 
         The seat is handed on, whatever was to be said before: the broker keeps its partitions for the newcomer.
         """
+        found = self._take(group_id, lambda one: one.farewell.instance_id == instance_id)
+        return [replace(one, farewell=replace(one.farewell, member_epoch=STATIC_LEAVE_EPOCH)) for one in found]
+
+    def _take(self, group_id: GroupId, means: Callable[[Unsaid], bool]) -> Sequence[Unsaid]:
         kept = self._by_group.get(group_id, [])
-        found = [one for one in kept if one.instance_id == instance_id]
+        found = [one for one in kept if means(one)]
         if found:
             self._count -= len(found)
-            self._by_group[group_id] = [one for one in kept if one.instance_id != instance_id]
+            self._by_group[group_id] = [one for one in kept if not means(one)]
             if not self._by_group[group_id]:
                 del self._by_group[group_id]
-        return [replace(one, member_epoch=STATIC_LEAVE_EPOCH) for one in found]
+        return found

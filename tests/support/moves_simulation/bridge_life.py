@@ -161,7 +161,7 @@ class BridgeLife:
         parts = self._parts(ways, ids)
         self.live = LiveMoves(parts, self.embedded.supervised)
         self.upstream.tell_of_the_gone(self.live.forgotten)
-        self.upstream.speak_for_others(lambda: True)
+        self.upstream.tell_principals(lambda _: "everybody")
 
     def _parts(self, ways: Ways, ids: "count[int]") -> Parts:
         clock, broker = TrioClock(), self._around.broker

@@ -17,10 +17,17 @@ from translators.dialects.ids import RequestRef, Via
 FINE = HeartbeatReply(ErrorCode.NONE)
 
 
+class Somebody:
+    """A client as its broker knows it."""
+
+    principal = "somebody"
+
+
 class Line(NoAccess):
     """A connection that fills its slots."""
 
     def __init__(self) -> None:
+        self.rights = Somebody()
         self.session = ClientSession(Rules(limits=Limits(), router=Router(())), 4, "host", SeenGroups())
 
     def deliver(self, slot: Slot, road: Road, reply: Reply) -> None:
@@ -53,6 +60,7 @@ def test_connection_is_found_by_node_and_number() -> None:
     assert board.access(Via(2, 4)) is line
     assert isinstance(board.access(Via(1, 4)), NoAccess)
     assert isinstance(board.access(Via(2, 5)), NoAccess)
+    assert [board.principal_of(via) for via in (Via(2, 4), Via(1, 4), Via(2, 5))] == ["somebody", None, None]
     board.deliver(RequestRef(1, 4, 0), FINE)
     assert counters.late_replies == 1
     handed: list[tuple[RequestRef, Reply, Road]] = []

@@ -110,6 +110,28 @@ async def test_broker_without_the_protocol_refuses_for_good(autojump_clock: Mock
         assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.UNSUPPORTED_VERSION
 
 
+async def test_member_is_asked_for_by_the_connection_it_beats_on(autojump_clock: MockClock) -> None:
+    """franz-go joins by a connection of its own, which it closes after a while, and beats by another as before: where
+    its generation stayed, heartbeats go their short way, and nobody saw that the member lives by that connection. Its
+    broker heard nothing any more, and fenced it after 45 s.
+    """
+    async with upstream_world() as world:
+        beats, joins = FakeVia(), FakeVia(connection=2)
+        generation = await world.form("a", granted(1, 0), beats)
+        await world.say(unchanged(1), beats)
+        joining = world.send(join_request("a"), joins)
+        await world.say(unchanged(1), joins)
+        assert (await world.answer(joining, JoinGroupReply)).generation == generation
+        await world.sync("a", generation, joins)
+        world.groups.disconnected(joins.connection)
+        del world.vias[joins.connection]
+        for _ in range(5):
+            await trio.sleep(3)
+            if not world.groups.beat(CLIENT, Heartbeat(GROUP, generation, MemberId("a"), None)):
+                assert await world.beat("a", generation, beats) is ErrorCode.NONE
+        assert (await world.asked(beats)).member_epoch == 1
+
+
 async def test_member_asks_by_its_next_connection(autojump_clock: MockClock) -> None:
     """The first one is gone with a question on it; id and generation stay."""
     async with upstream_world() as world:
@@ -134,8 +156,9 @@ async def test_gone_member_is_seen_off_by_another(seat: str, autojump_clock: Moc
             world.groups.names.take_out(member)
             gone.append(member)
 
+        first = world.via.connection
         world.groups.tell_of_the_gone(forget)
-        world.groups.speak_for_others(lambda: bool(gone))
+        world.groups.tell_principals(lambda via: "one" if gone or via.connection == first else "not yet")
         await world.form("a", granted(1, 0))
         world.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId(seat))
         other = FakeVia(connection=2)
@@ -158,7 +181,7 @@ async def test_farewell_is_said_until_it_is_heard_and_then_no_more(
 ) -> None:
     """It is kept once however often its machine tries, and by a way that leads nowhere it is not said for good."""
     async with upstream_world() as world:
-        world.groups.speak_for_others(lambda: True)
+        world.groups.tell_principals(lambda _: "everybody")
         await world.form("a", granted(1, 0))
         other = FakeVia(connection=2)
         generation = await world.form("b", granted(2, 1), other)

@@ -1,0 +1,102 @@
+"""When the other members of a group are asked for, because one of them told or heard what concerns them all.
+
+A broker calls nobody: each member would hear of a newcomer at its own interval, and the newcomer of what was let go for
+it at the next one. The bridge has heard of it by any of them, and asks for the others at once.
+"""
+
+from dataclasses import dataclass, field
+
+from bridge.coordinators.deadlines import Deadlines
+from translators.dialects.coordinator import MembersCalled
+from translators.dialects.ids import GroupId, MemberId, MemberRef
+
+PAUSE_MS = 1_000
+"""Between two such calls of a group: Kafka 4.3 computes a new target once a second at most
+(`group.consumer.assignment.interval.ms`), so that what comes in between is heard by one question of each.
+"""
+PAUSE_MS_PER_MEMBER = 10
+"""And so much longer in large groups: a call costs a question of each member, which is a hundred a second at most."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """The members of one group, what was heard of it, and when they are called, if they are to be."""
+
+    members: set[MemberId] = field(default_factory=set)
+    epoch: int = 0
+    call_at_ms: int | None = None
+    quiet_until_ms: int = 0
+    knows: MemberId | None = None
+    """Who need not be asked for: nothing has happened since but what it told or heard itself."""
+
+
+class GroupNews:
+    """The groups of one coordinator, as far as they have members here."""
+
+    def __init__(self) -> None:
+        self._groups: dict[GroupId, _Group] = {}
+        self._due = Deadlines[GroupId]()
+
+    def enter(self, member: MemberRef) -> None:
+        """The broker has this member."""
+        self._groups.setdefault(member.group_id, _Group()).members.add(member.member_id)
+
+    def drop(self, member: MemberRef) -> None:
+        """The member is gone, or is asked for by nobody any more."""
+        group = self._groups.get(member.group_id)
+        if group is None:
+            return
+        group.members.discard(member.member_id)
+        if not group.members:
+            del self._groups[member.group_id]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._groups.clear()
+
+    def hear_epoch(self, member: MemberRef, epoch: int, now_ms: int) -> None:
+        """A member was told another epoch than its own; it is news to the others unless one of them was told so."""
+        group = self._groups.get(member.group_id)
+        if group is not None and epoch > group.epoch:
+            group.epoch = epoch
+            self.stir(member, now_ms)
+
+    def stir(self, member: MemberRef, now_ms: int) -> None:
+        """A member has come, is gone or has let go of something: what the others are to have may be another by now."""
+        group = self._groups.get(member.group_id)
+        if group is None:
+            return
+        if group.call_at_ms is not None:
+            if group.knows != member.member_id:
+                # Each of those who came together has to hear of the others.
+                group.knows = None
+            return
+        call_at_ms = group.call_at_ms = max(now_ms, group.quiet_until_ms)
+        group.knows = member.member_id if call_at_ms == now_ms else None
+        self._due.note(member.group_id, call_at_ms)
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether anybody is to be called now."""
+        due_ms = self._due.next_ms()
+        return due_ms is not None and due_ms <= now_ms
+
+    def take_due(self, now_ms: int) -> list[MembersCalled]:
+        """Who is called now."""
+        called: list[MembersCalled] = []
+        for group_id in self._due.take_due(now_ms, self._call_at_ms):
+            group = self._groups[group_id]
+            group.call_at_ms = None
+            member_ids = frozenset(one for one in group.members if one != group.knows)
+            if member_ids:
+                pause_ms = max(PAUSE_MS, PAUSE_MS_PER_MEMBER * len(group.members))
+                group.quiet_until_ms = now_ms + pause_ms
+                called.append(MembersCalled(group_id, member_ids))
+        return called
+
+    def next_due_ms(self) -> int | None:
+        """When somebody is called next, perhaps too early."""
+        return self._due.next_ms()
+
+    def _call_at_ms(self, group_id: GroupId) -> int | None:
+        group = self._groups.get(group_id)
+        return None if group is None else group.call_at_ms
