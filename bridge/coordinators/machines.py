@@ -43,6 +43,8 @@ class Machines:
         """By which their requests come, for log lines."""
         self._absent = Absent(limits)
         self._states: dict[MemberRef, State] = {}
+        self._ids: dict[GroupId, dict[MemberId, None]] = {}
+        """The members of each group, in the order they came."""
         self._clients: dict[MemberRef, tuple[ClientIdentity, Via]] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
         self._parked: dict[int, set[MemberRef]] = {}
@@ -58,7 +60,7 @@ class Machines:
 
     def groups(self) -> frozenset[GroupId]:
         """The groups that they are in."""
-        return frozenset(key.group_id for key in self._states)
+        return frozenset(self._ids)
 
     def get(self, key: MemberRef) -> State | None:
         """The member's state, None for an absent one."""
@@ -92,8 +94,8 @@ class Machines:
         return self._seats.get((group_id, instance_id))
 
     def members_of(self, group_id: GroupId) -> dict[MemberId, State]:
-        """The classic members of one group; costs all members, so it is for admins."""
-        return {key.member_id: state for key, state in self._states.items() if key.group_id == group_id}
+        """The classic members of one group; costs what there are in it."""
+        return {one: self._states[MemberRef(group_id, one)] for one in self._ids.get(group_id, ())}
 
     def feed(self, key: MemberRef, event: Event, now_ms: int) -> tuple[Effect, ...]:
         """Let a member take one step and give back what it asks for."""
@@ -149,7 +151,13 @@ class Machines:
         """Forget a member."""
         if self._is_watched:
             self._changed[key] = None
-        self._vacate(key, self._states.pop(key, None))
+        before = self._states.pop(key, None)
+        self._vacate(key, before)
+        if before is not None:
+            ids = self._ids[key.group_id]
+            del ids[key.member_id]
+            if not ids:
+                del self._ids[key.group_id]
         self._clients.pop(key, None)
         self.on_profile(key)
 
@@ -190,6 +198,8 @@ class Machines:
             self.drop(key)
             return
         before = self._states.get(key)
+        if before is None:
+            self._ids.setdefault(key.group_id, {})[key.member_id] = None
         self._states[key] = state
         self._deadlines.note(key, next_deadline(state))
         if _lasts(before, state):

@@ -9,7 +9,7 @@ from translators.classic_member.events import Answered, JoinReceived, LeaveRecei
 from translators.classic_member.states import Limits
 from translators.dialects.classic import SyncGroup
 from translators.dialects.coordinator import CoordinatorCalled, Granted
-from translators.dialects.ids import InstanceId, MemberId, MemberRef, RequestRef, TopicPartition, Via, via_of
+from translators.dialects.ids import GroupId, InstanceId, MemberId, MemberRef, RequestRef, TopicPartition, Via, via_of
 
 KEY, SEAT = MemberRef(GROUP, MemberId("m")), InstanceId("s")
 FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
@@ -82,6 +82,38 @@ def test_calm_heartbeat_moves_the_session_on_and_needs_no_new_deadline_entry() -
     assert not machines.take_changed()
     assert machines.take_due(10_000) == []
     assert machines.next_deadline_ms() == 15_000
+
+
+class Compared(str):
+    """A name that counts how often it is compared with another."""
+
+    __slots__ = ()
+    count = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Compare, and count."""
+        Compared.count += 1
+        return str.__eq__(self, str(other))
+
+
+def test_members_of_a_group_cost_what_there_are_in_it() -> None:
+    """A census asks for each group on road upstream: of a thousand all members of all were looked at for each, and
+    nobody was served meanwhile.
+    """
+    machines = Machines(Limits())
+    names = [GroupId(Compared(f"g{number}")) for number in range(40)]
+    for name in names:
+        for member_id in ("a", "b"):
+            request = replace(join_request(member_id), group_id=name)
+            machines.feed(MemberRef(name, MemberId(member_id)), JoinReceived(FIRST, request, KEY.member_id), 0)
+    Compared.count = 0
+    assert [set(machines.members_of(name)) for name in names] == [{"a", "b"}] * len(names)
+    assert Compared.count <= 4 * len(names)
+    gone = names.pop()
+    for member_id in ("a", "b"):
+        machines.drop(MemberRef(gone, MemberId(member_id)))
+    assert (machines.members_of(gone), machines.groups()) == ({}, frozenset(names))
 
 
 def test_members_of_one_group() -> None:

@@ -36,6 +36,7 @@ from tests.unit.bridge.net.test_client_rights import (
 from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import via_of
 
 NAMES, HOSTS = ("alice", "bob"), ("203.0.113.9", "203.0.113.10")
 WORD = "word"
@@ -223,6 +224,24 @@ async def test_bootstrap_listener_leads_to_any_broker_and_shares_nothing() -> No
             await enter(client, "alice")
             assert await heard(front, client) is ErrorCode.NONE
             assert len(broker.questions) == asked
+
+
+async def test_connections_of_one_login_are_the_same_one() -> None:
+    """By one of them it may be said that the other's member has left; not by somebody else's, nor where nobody can say
+    who it is to which broker.
+    """
+    broker = NamingBroker(readers={(name, "") for name in NAMES})
+    async with world(broker) as front:
+        clients = [await come(front, name) for name in ("alice", "alice", "bob")]
+        clients.append(await front.dial())
+        await enter(clients[-1], "alice")
+        assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 4
+        refs = [ref for ref, *_ in front.groups.submitted]
+        one, two, other, anywhere = (front.reply_routes.principal_of(via_of(ref)) for ref in refs)
+        assert one is not None
+        assert (one == two, one == other, anywhere) == (True, False, None)
+        await enter(clients[1], "bob")
+        assert front.reply_routes.principal_of(via_of(refs[1])) != one
 
 
 @pytest.mark.parametrize("seed", SEEDS)
