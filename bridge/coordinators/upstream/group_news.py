@@ -16,6 +16,10 @@ PAUSE_MS = 1_000
 """
 PAUSE_MS_PER_MEMBER = 10
 """And so much longer in large groups: a call costs a question of each member, which is a hundred a second at most."""
+CALLED_MAX = 500
+"""Members of larger groups hear of it at their own intervals: calls would be no more often than these, and each hold up
+everybody else.
+"""
 
 
 @dataclass(slots=True)
@@ -64,7 +68,7 @@ class GroupNews:
     def stir(self, member: MemberRef, now_ms: int) -> None:
         """A member has come, is gone or has let go of something: what the others are to have may be another by now."""
         group = self._groups.get(member.group_id)
-        if group is None:
+        if group is None or len(group.members) > CALLED_MAX:
             return
         if group.call_at_ms is not None:
             if group.knows != member.member_id:

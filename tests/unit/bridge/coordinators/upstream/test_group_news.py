@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.group_news import PAUSE_MS, PAUSE_MS_PER_MEMBER, GroupNews
+from bridge.coordinators.upstream.group_news import CALLED_MAX, PAUSE_MS, PAUSE_MS_PER_MEMBER, GroupNews
 from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia, join_request, leave_request
 from tests.support.owned_group import GROUP
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
@@ -65,13 +65,21 @@ def test_what_follows_soon_is_heard_a_while_later_by_all() -> None:
 
 
 def test_large_groups_are_called_less_often() -> None:
-    """A newcomer each second would else have a thousand members asked for each second."""
-    names = [str(number) for number in range(1_000)]
+    """A newcomer each second would else have hundreds of members asked for each second."""
+    names = [str(number) for number in range(CALLED_MAX)]
     news = news_of(*names)
     news.stir(member("0"), NOW)
     news.take_due(NOW)
     news.stir(member("1"), NOW)
     assert news.next_due_ms() == NOW + PAUSE_MS_PER_MEMBER * len(names)
+
+
+def test_members_of_the_largest_groups_are_not_called() -> None:
+    """They are asked for at their own intervals, as often as they would be called."""
+    news = news_of(*(str(number) for number in range(CALLED_MAX + 1)))
+    news.stir(member("0"), NOW)
+    news.hear_epoch(member("1"), 5, NOW)
+    assert news.next_due_ms() is None
 
 
 def test_epoch_is_news_once() -> None:
