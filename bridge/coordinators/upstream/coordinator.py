@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import assert_never
 
@@ -11,9 +12,9 @@ from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.group_news import GroupNews
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
-from bridge.coordinators.upstream.left_overs import LeftOvers
+from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, leaves_its_seat
+from bridge.coordinators.upstream.targets import Target, Targets
 from bridge.session.contracts import Access, BrokerAccess
-from translators.classic_member.talking import SERVER_ASSIGNORS
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
@@ -42,7 +43,6 @@ from translators.dialects.coordinator import (
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
-    LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     ClientIdentity,
     GroupId,
@@ -77,6 +77,8 @@ class _Question:
     asked: Inquiry | Farewell
     names_topics: bool = True
     """Whether its subscription is said, too, where it is said in full."""
+    target: Target | None = None
+    """What the broker means it to have in the end, where it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ class UpstreamCoordinator:
         a broker that does not coordinate their group; None where there is no way to any.
         """
         self._news = GroupNews()
+        self._targets = Targets()
         self._principals: dict[MemberRef, Hashable] = {}
         """Whom the broker took a member's client for when it was heard last, as far as that can be said."""
         self._hidden: set[MemberRef] = set()
@@ -225,7 +228,7 @@ class UpstreamCoordinator:
 
     def _take(self, question: _Question, reply: GroupReply | None) -> None:
         """The broker's word; a question that was given up meanwhile has no member any more."""
-        if self._open.pop(question.ref, None) is None:
+        if question.ref not in self._open:
             return
         asked = question.asked
         code = reply.error if isinstance(reply, ConsumerGroupHeartbeatReply) else ErrorCode.NONE
@@ -236,8 +239,24 @@ class UpstreamCoordinator:
             again = self._open[question.ref] = replace(question, names_topics=False)
             self._say(again, self._access(question.via))
             return
-        self._answered.append((question, reply))
-        self._wake()
+        if isinstance(reply, ConsumerGroupHeartbeatReply) and self._gains_at_rest(question, reply):
+            seat = question.member._replace(member_id=self.seat_id(question.member))
+            hear = partial(self._hear, question, reply)
+            self._targets.find(seat, self._access(question.via), hear)
+        else:
+            self._hear(question, reply)
+
+    def _gains_at_rest(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
+        """Whether a member that had nothing to say may have more than it has: its client is called for that."""
+        said = self._said.get(question.member)
+        if reply.assignment is None or said is None or question.asked is not said.inquiry:
+            return False
+        return not self._catalog.to_names(reply.assignment) <= said.inquiry.owned
+
+    def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
+        if self._open.pop(question.ref, None) is not None:
+            self._answered.append((question if target is None else replace(question, target=target), reply))
+            self._wake()
 
     def ask_back(self, member: TakenOver, refuse: Callable[[], None], put_off: Callable[[ErrorCode], None]) -> None:
         """Ask for the seat of a client that the broker may still have as a member (Kafka 4.2 and later), and go on with
@@ -247,19 +266,6 @@ class UpstreamCoordinator:
         ref = member.joining
         assert ref is not None, member
         way = self._access(via_of(ref))
-        seat = ConsumerGroupHeartbeat(
-            group_id=member.member.group_id,
-            member_id=member.member.member_id,
-            member_epoch=JOIN_EPOCH,
-            instance_id=member.instance_id,
-        )
-        joining = replace(
-            seat,
-            rebalance_timeout_ms=member.rebalance_timeout_ms,
-            subscribed_topic_names=tuple(sorted(member.wants.topics)),
-            server_assignor=SERVER_ASSIGNORS.get(member.protocol_name),
-            owned=frozenset(),
-        )
 
         def take(reply: GroupReply | None) -> None:
             answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
@@ -270,11 +276,11 @@ class UpstreamCoordinator:
                 put_off(answer.code)
             else:
                 if isinstance(answer, Granted):
-                    way.ask(None, replace(seat, member_epoch=LEAVE_EPOCH), _unheard)
+                    way.ask(None, leaves_its_seat(member), _unheard)
                 refuse()
             self._wake()
 
-        way.ask(None, joining, take)
+        way.ask(None, asks_for_its_seat(member), take)
 
     def _take_leave(self, ref: RequestRef, reply: GroupReply | None) -> None:
         unheard = LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -390,6 +396,8 @@ class UpstreamCoordinator:
         self._note_place(question, answer)
         if isinstance(answer, Granted):
             self._note_news(question, answer, now_ms)
+            if question.target is not None and answer.assigned is not None:
+                answer = replace(answer, pending=question.target - answer.assigned)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
             before = self._said.get(question.member)
             self._note_rights(question, question.asked)

@@ -4,7 +4,10 @@ their seats.
 
 from collections import OrderedDict
 
-from translators.dialects.ids import MemberRef
+from translators.classic_member.talking import SERVER_ASSIGNORS
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.coordinator import TakenOver
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberRef
 
 REMEMBERED_MAX = 100_000
 """Members that were called, and members that are gone; of the oldest ones it is forgotten."""
@@ -33,6 +36,30 @@ class LeftOvers:
     def note_gone(self, member: MemberRef) -> None:
         """A member is gone: what its client still thinks to have may be somebody else's by now."""
         _remember(self._gone, member)
+
+
+def asks_for_its_seat(member: TakenOver) -> ConsumerGroupHeartbeat:
+    """The heartbeat by which one that may be a member still (Kafka 4.2 and later) is told what it has."""
+    return ConsumerGroupHeartbeat(
+        group_id=member.member.group_id,
+        member_id=member.member.member_id,
+        member_epoch=JOIN_EPOCH,
+        instance_id=member.instance_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscribed_topic_names=tuple(sorted(member.wants.topics)),
+        server_assignor=SERVER_ASSIGNORS.get(member.protocol_name),
+        owned=frozenset(),
+    )
+
+
+def leaves_its_seat(member: TakenOver) -> ConsumerGroupHeartbeat:
+    """The one by which it gives up a seat that is not what it had."""
+    return ConsumerGroupHeartbeat(
+        group_id=member.member.group_id,
+        member_id=member.member.member_id,
+        member_epoch=LEAVE_EPOCH,
+        instance_id=member.instance_id,
+    )
 
 
 def _mark(member: MemberRef) -> int:

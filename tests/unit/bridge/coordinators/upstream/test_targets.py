@@ -1,0 +1,144 @@
+"""Members that gain are called once, and not later than they must: what the broker means them to have says when."""
+
+from collections.abc import Callable
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from bridge.coordinators.upstream.targets import Target, Targets
+from bridge.session.contracts import NoAccess
+from bridge.wire.codec.registry import Reply
+from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia
+from tests.support.owned_group import GROUP, TOPIC
+from tests.support.upstream_world import (
+    INTERVAL_MS,
+    TOPIC_ID,
+    UpstreamWorld,
+    granted,
+    refused,
+    unchanged,
+    upstream_world,
+)
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    DescribedConsumerGroup,
+    DescribedConsumerMember,
+    DescribedTopicPartitions,
+)
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, MemberRef, TopicPartition
+
+A, B = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
+
+
+def parts(*partitions: int) -> frozenset[TopicPartition]:
+    """By name."""
+    return frozenset(TopicPartition(TOPIC, one) for one in partitions)
+
+
+def described(
+    targets: dict[str, tuple[int, ...]], assignment_epoch: int = 4, error: ErrorCode = ErrorCode.NONE
+) -> ConsumerGroupDescribeReply:
+    """A group at epoch 4, and what each member is to have in the end."""
+    members = tuple(
+        DescribedConsumerMember(
+            member_id=MemberId(name),
+            instance_id=None,
+            rack_id=None,
+            member_epoch=4,
+            client_id="",
+            client_host="",
+            subscribed_topic_names=(TOPIC,),
+            subscribed_topic_regex=None,
+            assignment=(),
+            target_assignment=(DescribedTopicPartitions(topic_id=TOPIC_ID, topic_name=TOPIC, partitions=target),),
+        )
+        for name, target in targets.items()
+    )
+    group = DescribedConsumerGroup(
+        error=error, group_id=GROUP, group_epoch=4, assignment_epoch=assignment_epoch, members=members
+    )
+    return ConsumerGroupDescribeReply((group,))
+
+
+def test_one_description_serves_all_who_ask_meanwhile() -> None:
+    """And the next one is asked for again; whoever is not in it is told nothing."""
+    targets, via, heard = Targets(), FakeVia(), list[Target | None]()
+    targets.find(A, via, heard.append)
+    targets.find(B, via, heard.append)
+    targets.find(MemberRef(GROUP, MemberId("c")), via, heard.append)
+    assert [request for request, _ in via.open] == [ConsumerGroupDescribe((GROUP,))]
+    via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
+    assert heard == [parts(0, 1), parts(2), None]
+    targets.find(A, via, heard.append)
+    assert len(via.open) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [None, described({"a": (0, 1)}, assignment_epoch=3), described({}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)],
+    ids=["lost", "to be computed anew", "hidden"],
+)
+def test_target_that_is_not_told_is_unknown(reply: Reply | None) -> None:
+    """Kafka 4.3 computes one a second, and describes no group with a topic that its client may not see (29)."""
+    targets, via, heard = Targets(), FakeVia(), list[Target | None]()
+    targets.find(A, via, heard.append)
+    via.answer(lambda _: reply)
+    targets.find(A, NoAccess(), heard.append)
+    assert heard == [None, None]
+
+
+# ---------------------------------------------------------------------- with a member
+
+
+async def called_after(world: UpstreamWorld, generation: int) -> float | None:
+    """How long it takes until the client is called; None: it is not, for an interval."""
+    began = trio.current_time()
+    while (waited := trio.current_time() - began) < INTERVAL_MS / 1_000 - 1:
+        if await world.beat("a", generation) is ErrorCode.REBALANCE_IN_PROGRESS:
+            return waited
+        await trio.sleep(0.1)
+    return None
+
+
+async def gain(world: UpstreamWorld, reply: Callable[..., Reply | None], *partitions: int) -> None:
+    """The broker grants more at the end of an interval, and is asked whether that is all."""
+    await world.say(granted(4, *partitions))
+    assert isinstance(world.via.answer(reply), ConsumerGroupDescribe)
+    await trio.sleep(LOOK_PAUSE_S)
+
+
+async def test_who_has_all_that_it_is_to_have_is_called_at_once(autojump_clock: MockClock) -> None:
+    """It was called an interval later, in which what it had gained was nobody's."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(3, 0))
+        await world.say(unchanged(3))
+        await gain(world, lambda _: described({"a": (0, 1)}), 0, 1)
+        waited = await called_after(world, generation)
+        assert waited is not None
+        assert waited < 1
+
+
+async def test_who_is_to_have_more_is_called_when_it_has(autojump_clock: MockClock) -> None:
+    """Once, also where others let go of it one after the other."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(3, 0))
+        await world.say(unchanged(3))
+        await gain(world, lambda _: described({"a": (0, 1, 2)}), 0, 1)
+        assert await called_after(world, generation) is None
+        await gain(world, lambda _: described({"a": (0, 1, 2)}), 0, 1, 2)
+        assert await called_after(world, generation) is not None
+
+
+@pytest.mark.parametrize("reply", [None, refused(ErrorCode.NONE)], ids=["lost", "no description"])
+async def test_where_nobody_tells_it_waits_for_an_interval(reply: Reply | None, autojump_clock: MockClock) -> None:
+    """As before there was anybody to ask (decision 17)."""
+    async with upstream_world() as world:
+        generation = await world.form("a", granted(3, 0))
+        await world.say(unchanged(3))
+        await gain(world, lambda _: reply, 0, 1)
+        assert await called_after(world, generation) is None
+        await trio.sleep(1.5)
+        assert await world.beat("a", generation) is ErrorCode.REBALANCE_IN_PROGRESS
