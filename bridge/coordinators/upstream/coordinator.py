@@ -15,6 +15,7 @@ from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Sa
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, leaves_its_seat
 from bridge.coordinators.upstream.targets import Target, Targets
 from bridge.session.contracts import Access, BrokerAccess
+from translators.classic_member.tenure import NO_PARTITIONS
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
@@ -152,6 +153,8 @@ class UpstreamCoordinator:
         """
         self._news = GroupNews()
         self._targets = Targets()
+        self._granted: dict[MemberRef, frozenset[TopicPartition]] = {}
+        """What each member was told last that it may have."""
         self._principals: dict[MemberRef, Hashable] = {}
         """Whom the broker took a member's client for when it was heard last, as far as that can be said."""
         self._hidden: set[MemberRef] = set()
@@ -239,19 +242,18 @@ class UpstreamCoordinator:
             again = self._open[question.ref] = replace(question, names_topics=False)
             self._say(again, self._access(question.via))
             return
-        if isinstance(reply, ConsumerGroupHeartbeatReply) and self._gains_at_rest(question, reply):
+        if isinstance(reply, ConsumerGroupHeartbeatReply) and self._gains(question, reply):
             seat = question.member._replace(member_id=self.seat_id(question.member))
             hear = partial(self._hear, question, reply)
             self._targets.find(seat, self._access(question.via), hear)
         else:
             self._hear(question, reply)
 
-    def _gains_at_rest(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
-        """Whether a member that had nothing to say may have more than it has: its client is called for that."""
-        said = self._said.get(question.member)
-        if reply.assignment is None or said is None or question.asked is not said.inquiry:
+    def _gains(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
+        """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway."""
+        if reply.assignment is None or question.asked.member_epoch <= JOIN_EPOCH:
             return False
-        return not self._catalog.to_names(reply.assignment) <= said.inquiry.owned
+        return not self._catalog.to_names(reply.assignment) <= self._granted.get(question.member, NO_PARTITIONS)
 
     def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
         if self._open.pop(question.ref, None) is not None:
@@ -349,6 +351,7 @@ class UpstreamCoordinator:
         self._held.pop(member, None)
         self._elsewhere.pop(member, None)
         self._principals.pop(member, None)
+        self._granted.pop(member, None)
         self._news.drop(member)
         self._hidden.discard(member)
         self._seen_off.discard(member)
@@ -374,6 +377,7 @@ class UpstreamCoordinator:
         self._told.clear()
         self._elsewhere.clear()
         self._principals.clear()
+        self._granted.clear()
         self._news.clear()
         self._hidden.clear()
         self._seen_off.clear()
@@ -396,8 +400,10 @@ class UpstreamCoordinator:
         self._note_place(question, answer)
         if isinstance(answer, Granted):
             self._note_news(question, answer, now_ms)
-            if question.target is not None and answer.assigned is not None:
-                answer = replace(answer, pending=question.target - answer.assigned)
+            if answer.assigned is not None:
+                self._granted[question.member] = answer.assigned
+                if question.target is not None:
+                    answer = replace(answer, pending=question.target - answer.assigned)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
             before = self._said.get(question.member)
             self._note_rights(question, question.asked)
