@@ -15,7 +15,6 @@ from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Sa
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, leaves_its_seat
 from bridge.coordinators.upstream.targets import Target, Targets
 from bridge.session.contracts import Access, BrokerAccess
-from translators.classic_member.tenure import NO_PARTITIONS
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
@@ -250,10 +249,13 @@ class UpstreamCoordinator:
             self._hear(question, reply)
 
     def _gains(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
-        """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway."""
-        if reply.assignment is None or question.asked.member_epoch <= JOIN_EPOCH:
+        """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway, and
+        of one that was taken over, or was in the journal, it is not known.
+        """
+        granted = self._granted.get(question.member)
+        if reply.assignment is None or granted is None or question.asked.member_epoch <= JOIN_EPOCH:
             return False
-        return not self._catalog.to_names(reply.assignment) <= self._granted.get(question.member, NO_PARTITIONS)
+        return not self._catalog.to_names(reply.assignment) <= granted
 
     def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
         if self._open.pop(question.ref, None) is not None:
