@@ -1,6 +1,6 @@
 """The census of a running bridge: what the cluster tells, what was heard here, put together by the migration room."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -29,8 +29,8 @@ from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.counts import counted
-from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId
+from translators.dialects.errors import ErrorCode, quote
+from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
 from translators.dialects.offsets import FetchedGroup
 
 CONNECT_TIMEOUT_S = 3.0
@@ -144,9 +144,11 @@ class AppSurveys:
         groups = [_without_bridges(found) for found in await self._survey.find_groups(nodes)]
         unseen += [f"{_UNANSWERED}: {fault}" for fault in _faults(groups)]
         offsets = {name: one for found in groups for name, one in found.offsets.items()}
-        ends = await self._survey.find_end_offsets(committed_partitions(offsets.values()))
+        committed = committed_partitions(offsets.values())
+        ends = await self._survey.find_end_offsets(committed)
         listed, classic, consumer = _put_together(groups)
         unseen += _refusals(classic.values(), consumer.values(), offsets.values())
+        unseen += _untold_ends({one.topic for one in committed - ends.keys()})
         told = Told(listed=listed, classic=classic, consumer=consumer, offsets=offsets, ends=ends)
         return told, self._abilities(brokers)
 
@@ -235,6 +237,17 @@ def _refusals(
                 f"EB-CENSUS-006: {counted(len(names), 'group was', 'groups were')} not {what} ({error.name}),"
                 f" {first!r:.100} among them{step}"
             )
+
+
+def _untold_ends(topics: Collection[TopicName]) -> Iterator[str]:
+    """One sentence for all topics whose ends nobody told, so that there is no lag of who has committed there."""
+    if topics:
+        first = min(topics)
+        yield (
+            f"EB-CENSUS-007: the end of {counted(len(topics), 'topic was', 'topics were')} not told, {quote(first)!r:.100}"
+            " among them, so that the lag of groups that have committed there is not known: it is gone, without a"
+            f" leader, or {Right('Describe', Resource.TOPIC, first).missing()}"
+        )
 
 
 def _protocol_type(track: GroupTrack) -> str:

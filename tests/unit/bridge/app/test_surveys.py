@@ -36,8 +36,8 @@ from translators.dialects.admin import (
 )
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
-from translators.dialects.offsets import FetchedGroup, OffsetFetchReply
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, OffsetFetchReply
 
 GROUP, MEMBER = GroupId("g"), MemberId("m-1")
 INPUTS = Inputs(
@@ -208,6 +208,18 @@ async def test_groups_that_a_broker_does_not_describe_are_said_once() -> None:
         for what in ("described", "given with their offsets")
     )
     assert [one.group.state for one in census.groups] == ["Empty"]
+
+
+async def test_ends_that_nobody_tells_are_said() -> None:
+    """The lag of a group was a dash, and nobody said why: the bridge's user may not describe its topic."""
+    topic = FetchedTopic(name=TopicName("t"), partitions=(FetchedPartition(partition=0, offset=5),))
+    fetched = FetchedGroup(group_id=GROUP, topics=(topic,))
+    answers = told() | {ApiKey.OFFSET_FETCH: replies(ApiKey.OFFSET_FETCH, OffsetFetchReply(groups=(fetched,)))}
+    census = await surveys(cluster(answers), {}).census()
+    assert [(one.committed, one.lag) for one in census.groups] == [(1, None)]
+    (sentence,) = census.unseen
+    assert sentence.startswith("EB-CENSUS-007: the end of 1 topic was not told, 't' among them")
+    assert sentence.endswith(Right("Describe", Resource.TOPIC, "t").missing())
 
 
 async def test_groups_that_are_coordinated_here_are_in_it() -> None:
