@@ -123,7 +123,7 @@ def bridge_facts(config: Config) -> BridgeFacts:
         journal=settings.journal,
         is_followed=settings.metrics_rebalances or bool(settings.events_path),
         admin=admin,
-        is_admin_beyond_loopback=admin != ADMIN_OFF and not is_loopback(parse_address(admin)[0]),
+        is_admin_in_the_clear=not (admin == ADMIN_OFF or settings.admin_tls or is_loopback(parse_address(admin)[0])),
     )
 
 

@@ -47,7 +47,8 @@ class BridgeFacts:
     journal: str = "sqlite"
     is_followed: bool = True
     admin: str = ""
-    is_admin_beyond_loopback: bool = False
+    is_admin_in_the_clear: bool = False
+    """Whether the admin API can be reached from other machines, without TLS."""
     unreachable: tuple[str, ...] = ()
     """Addresses that clients are told and nobody can connect to."""
     taken_ports: tuple[int, ...] = ()
@@ -267,7 +268,7 @@ def _check_bridge(seen: Examined) -> Iterator[Diagnosis]:
             "set admin.listen to a loopback address",
             Severity.STOPS,
         )
-    elif bridge.is_admin_beyond_loopback:
+    elif bridge.is_admin_in_the_clear:
         yield Diagnosis(
             "EB-DOCTOR-164",
             f"the admin API listens at {bridge.admin}, beyond this machine, without TLS: tokens can be read along",

@@ -133,9 +133,15 @@ def test_settings_are_told_as_they_are() -> None:
     assert bridge_facts(load(None, {})) == BridgeFacts(admin="127.0.0.1:9190")
     changed = load(None, {}, ["journal=memory", "metrics.rebalances=false", "admin.listen=0.0.0.0:9190"])
     assert bridge_facts(changed) == BridgeFacts(
-        journal="memory", is_followed=False, admin="0.0.0.0:9190", is_admin_beyond_loopback=True
+        journal="memory", is_followed=False, admin="0.0.0.0:9190", is_admin_in_the_clear=True
     )
-    assert not bridge_facts(load(None, {}, ["admin.listen=off"])).is_admin_beyond_loopback
+    assert not bridge_facts(load(None, {}, ["admin.listen=off"])).is_admin_in_the_clear
+
+
+def test_admin_api_in_tls_is_not_said_to_be_without() -> None:
+    """The doctor warned of tokens that can be read along, and told to set what was set."""
+    inside = ["admin.listen=0.0.0.0:9190", "admin.tls=true", "admin.tls.certificate.path=admin.pem"]
+    assert not bridge_facts(load(None, {}, inside)).is_admin_in_the_clear
 
 
 def test_refused_settings_are_named() -> None:

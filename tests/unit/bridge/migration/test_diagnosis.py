@@ -88,7 +88,7 @@ def with_bridge(**changes: object) -> Examined:
         (with_bridge(is_followed=False), "EB-DOCTOR-161", Severity.WARNS, None),
         (with_bridge(has_rules=False), "EB-DOCTOR-162", Severity.INFORMS, None),
         (with_bridge(admin="off"), "EB-DOCTOR-163", Severity.STOPS, None),
-        (with_bridge(is_admin_beyond_loopback=True), "EB-DOCTOR-164", Severity.WARNS, None),
+        (with_bridge(is_admin_in_the_clear=True), "EB-DOCTOR-164", Severity.WARNS, None),
         (with_bridge(unreachable=("10.0.0.9:9192: refused",)), "EB-DOCTOR-170", Severity.STOPS, "EB-DOCTOR-172"),
         (with_bridge(taken_ports=(9192,)), "EB-DOCTOR-171", Severity.STOPS, "EB-DOCTOR-172"),
     ],
