@@ -41,12 +41,12 @@ def doctor(context: click.Context, /, *, path: Path | None, as_json: bool, admin
 
     The brokers' releases, features, policy and limits, whether they take over members (probed in a group of the
     bridge's own, which is removed again), rights, clocks, settings, ports. A running bridge is asked, or, with
-    --bootstrap or --config, the cluster itself. Status 1 if something stands in the way, 0 if nothing does.
+    --bootstrap, --config or --set, the cluster itself. Status 1 if something stands in the way, 0 if nothing does.
     """
     try:
         found = (
             _examine(path, chosen)
-            if path is not None or chosen.get("bootstrap") is not None
+            if path is not None or chosen.get("bootstrap") is not None or chosen.get("assignments")
             else ask_bridge(admin, _file(chosen, "token"), _tls_files(chosen))
         )
     except ConfigError as problem:

@@ -35,6 +35,8 @@ def test_bad_input_is_a_sentence_with_a_code(capsys: pytest.CaptureFixture[str])
     assert ("EB-ADMIN-011" in said, "--bootstrap" in said) == (True, True)
     assert run(["doctor", "--bootstrap", "127.0.0.1:1", "--set", "nonsense=1"]) == 2
     assert "EB-CONFIG-" in capsys.readouterr().err
+    assert run(["doctor", "--set", "nonsense=1", "--admin", "127.0.0.1:1"]) == 2, "a running bridge was asked instead"
+    assert "EB-CONFIG-" in capsys.readouterr().err
     assert run(["doctor", "--bootstrap", "", "--admin", "127.0.0.1:1"]) == 2
     assert "EB-CONFIG-" in capsys.readouterr().err
     away = ["doctor", "--bootstrap", "127.0.0.1:1", "--set", "connect.timeout.ms=200", "--set", "listen=127.0.0.1:0"]
