@@ -154,6 +154,8 @@ class UpstreamCoordinator:
         self._targets = Targets()
         self._granted: dict[MemberRef, frozenset[TopicPartition]] = {}
         """What each member was told last that it may have."""
+        self._owned: dict[MemberRef, frozenset[TopicPartition]] = {}
+        """And what it was said to have, when that was heard last."""
         self._principals: dict[MemberRef, Hashable] = {}
         """Whom the broker took a member's client for when it was heard last, as far as that can be said."""
         self._hidden: set[MemberRef] = set()
@@ -354,6 +356,7 @@ class UpstreamCoordinator:
         self._elsewhere.pop(member, None)
         self._principals.pop(member, None)
         self._granted.pop(member, None)
+        self._owned.pop(member, None)
         self._news.drop(member)
         self._hidden.discard(member)
         self._seen_off.discard(member)
@@ -380,6 +383,7 @@ class UpstreamCoordinator:
         self._elsewhere.clear()
         self._principals.clear()
         self._granted.clear()
+        self._owned.clear()
         self._news.clear()
         self._hidden.clear()
         self._seen_off.clear()
@@ -444,13 +448,14 @@ class UpstreamCoordinator:
         if isinstance(asked, Farewell):
             self._news.stir(member, now_ms)
             return
-        said = self._said.get(member)
-        if said is None:
-            self._news.enter(member)
+        before = self._owned.get(member)
+        if before is asked.owned and answer.member_epoch == asked.member_epoch:
+            return
+        self._owned[member] = asked.owned
+        self._news.enter(member)
         if answer.member_epoch != asked.member_epoch:
             self._news.hear_epoch(member, answer.member_epoch, now_ms)
-        has_let_go = said is not None and said.inquiry is not asked and not said.inquiry.owned <= asked.owned
-        if asked.member_epoch == JOIN_EPOCH or has_let_go:
+        if asked.member_epoch == JOIN_EPOCH or (before is not None and not before <= asked.owned):
             self._news.stir(member, now_ms)
 
     def _note_place(self, question: _Question, answer: Granted | Refused) -> None:

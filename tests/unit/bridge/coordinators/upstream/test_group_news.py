@@ -147,6 +147,11 @@ async def test_others_are_asked_for_when_one(event: str, autojump_clock: MockClo
             world.send(leave_request("b"), second)
             await world.say(unchanged(-1), second)
         elif event == "lets go":
+            await world.say(granted(1), second)
+            await trio.sleep(LOOK_PAUSE_S)
+            assert await world.beat("b", generation, second) is ErrorCode.REBALANCE_IN_PROGRESS
+            while first.open:
+                await world.say(unchanged(1), first)
             joining = world.send(join_request("b"), second)
             assert (await world.say(unchanged(1), second)).owned == frozenset()
             assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.NONE
