@@ -89,6 +89,18 @@ class _Flight:
     partitions: frozenset[TopicPartition]
 
 
+@dataclass(slots=True)
+class _Heard:
+    """What was heard of a member with the answers to its questions; None where it was not."""
+
+    principal: Hashable | None = None
+    """Whom the broker took its client for, as far as that can be said."""
+    granted: frozenset[TopicPartition] | None = None
+    """What it was told last that it may have."""
+    owned: frozenset[TopicPartition] | None = None
+    """What it was said to have, when that was heard last."""
+
+
 @dataclass(frozen=True, slots=True)
 class TakeOver:
     """These classic members are the broker's consumer members now, each at the epoch it brings."""
@@ -152,12 +164,7 @@ class UpstreamCoordinator:
         """
         self._news = GroupNews()
         self._targets = Targets()
-        self._granted: dict[MemberRef, frozenset[TopicPartition]] = {}
-        """What each member was told last that it may have."""
-        self._owned: dict[MemberRef, frozenset[TopicPartition]] = {}
-        """And what it was said to have, when that was heard last."""
-        self._principals: dict[MemberRef, Hashable] = {}
-        """Whom the broker took a member's client for when it was heard last, as far as that can be said."""
+        self._heard: dict[MemberRef, _Heard] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
         """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
@@ -203,7 +210,8 @@ class UpstreamCoordinator:
                 # as whom the broker has it.
                 self._seen_off.add(question.member)
                 farewell = replace(asked, member_id=self.seat_id(question.member))
-                self._farewells.keep(Unsaid(farewell, self._principals.get(question.member)))
+                heard = self._heard.get(question.member)
+                self._farewells.keep(Unsaid(farewell, None if heard is None else heard.principal))
             return
         if asked.group_id in self._farewells:
             for unsaid in self._farewells.take(asked.group_id, self.principal_of(question.via)):
@@ -226,7 +234,7 @@ class UpstreamCoordinator:
     def _say(self, question: _Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
         if said is None:
-            self._principals[question.member] = self.principal_of(question.via)
+            self._heard.setdefault(question.member, _Heard()).principal = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
         way.ask(None, heartbeat, lambda reply: self._take(question, reply))
 
@@ -254,10 +262,10 @@ class UpstreamCoordinator:
         """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway, and
         of one that was taken over, or was in the journal, it is not known.
         """
-        granted = self._granted.get(question.member)
-        if reply.assignment is None or granted is None or question.asked.member_epoch <= JOIN_EPOCH:
+        heard = self._heard.get(question.member)
+        if reply.assignment is None or question.asked.member_epoch <= JOIN_EPOCH or heard is None:
             return False
-        return not self._catalog.to_names(reply.assignment) <= granted
+        return heard.granted is not None and not self._catalog.to_names(reply.assignment) <= heard.granted
 
     def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
         if self._open.pop(question.ref, None) is not None:
@@ -354,9 +362,7 @@ class UpstreamCoordinator:
         self._said.pop(member, None)
         self._held.pop(member, None)
         self._elsewhere.pop(member, None)
-        self._principals.pop(member, None)
-        self._granted.pop(member, None)
-        self._owned.pop(member, None)
+        self._heard.pop(member, None)
         self._news.drop(member)
         self._hidden.discard(member)
         self._seen_off.discard(member)
@@ -381,9 +387,7 @@ class UpstreamCoordinator:
         self._answered.clear()
         self._told.clear()
         self._elsewhere.clear()
-        self._principals.clear()
-        self._granted.clear()
-        self._owned.clear()
+        self._heard.clear()
         self._news.clear()
         self._hidden.clear()
         self._seen_off.clear()
@@ -406,10 +410,8 @@ class UpstreamCoordinator:
         self._note_place(question, answer)
         if isinstance(answer, Granted):
             self._note_news(question, answer, now_ms)
-            if answer.assigned is not None:
-                self._granted[question.member] = answer.assigned
-                if question.target is not None:
-                    answer = replace(answer, pending=question.target - answer.assigned)
+            if question.target is not None and answer.assigned is not None:
+                answer = replace(answer, pending=question.target - answer.assigned)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
             before = self._said.get(question.member)
             self._note_rights(question, question.asked)
@@ -448,10 +450,13 @@ class UpstreamCoordinator:
         if isinstance(asked, Farewell):
             self._news.stir(member, now_ms)
             return
-        before = self._owned.get(member)
+        heard = self._heard.setdefault(member, _Heard())
+        if answer.assigned is not None:
+            heard.granted = answer.assigned
+        before = heard.owned
         if before is asked.owned and answer.member_epoch == asked.member_epoch:
             return
-        self._owned[member] = asked.owned
+        heard.owned = asked.owned
         self._news.enter(member)
         if answer.member_epoch != asked.member_epoch:
             self._news.hear_epoch(member, answer.member_epoch, now_ms)
