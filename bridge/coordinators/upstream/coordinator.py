@@ -12,16 +12,11 @@ from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.group_news import GroupNews
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
-from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, leaves_its_seat
+from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
 from bridge.coordinators.upstream.targets import Target, Targets
 from bridge.session.contracts import Access, BrokerAccess
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
-from translators.dialects.consumer import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeReply,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatReply,
-)
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import (
     ClassicGroupRequest,
     CommitAdmitted,
@@ -43,7 +38,6 @@ from translators.dialects.coordinator import (
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import (
     JOIN_EPOCH,
-    STATIC_LEAVE_EPOCH,
     ClientIdentity,
     GroupId,
     InstanceId,
@@ -245,7 +239,7 @@ class UpstreamCoordinator:
         asked = question.asked
         code = reply.error if isinstance(reply, ConsumerGroupHeartbeatReply) else ErrorCode.NONE
         if isinstance(asked, Inquiry) and code is ErrorCode.UNRELEASED_INSTANCE_ID:
-            self._clear_seat(asked, self._access(question.via))
+            clear_seat(asked, self._access(question.via))
         elif code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and asked.member_epoch > 0 and question.names_topics:
             # Rights were taken since it joined: Kafka checks them where topics are named, and only there.
             again = self._open[question.ref] = replace(question, names_topics=False)
@@ -290,7 +284,7 @@ class UpstreamCoordinator:
                 put_off(answer.code)
             else:
                 if isinstance(answer, Granted):
-                    way.ask(None, leaves_its_seat(member), _unheard)
+                    way.ask(None, leaves_its_seat(member), unheard)
                 refuse()
             self._wake()
 
@@ -300,27 +294,6 @@ class UpstreamCoordinator:
         unheard = LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._told.append(RequestAnswered(ref, reply if isinstance(reply, LeaveGroupReply) else unheard))
         self._wake()
-
-    def _clear_seat(self, asked: Inquiry, way: BrokerAccess) -> None:
-        """Somebody whom nobody here knows sits on a static seat; of classic clients the newcomer wins (K1.40).
-
-        The broker tells who it is, and the newcomer sees it off: whoever may join with an instance id may do so. Until
-        then, and where the broker does not tell, the newcomer waits.
-        """
-
-        def see_off(reply: GroupReply | None) -> None:
-            described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
-            for member in (one for group in described for one in group.members):
-                if member.instance_id == asked.instance_id and member.member_id != asked.member_id:
-                    leaving = ConsumerGroupHeartbeat(
-                        group_id=asked.group_id,
-                        member_id=member.member_id,
-                        member_epoch=STATIC_LEAVE_EPOCH,
-                        instance_id=asked.instance_id,
-                    )
-                    way.ask(None, leaving, _unheard)
-
-        way.ask(None, ConsumerGroupDescribe((asked.group_id,)), see_off)
 
     def is_elsewhere(self, member: MemberRef, connection: int) -> bool:
         """Whether the broker of a connection has said that it does not coordinate the member's group any more."""
@@ -596,7 +569,3 @@ class UpstreamCoordinator:
 def _is_no_word(code: ErrorCode) -> bool:
     """Whether a broker says nothing of the member itself, as while its coordinator moves."""
     return isinstance(REACTIONS[code], Retry) and code is not ErrorCode.UNRELEASED_INSTANCE_ID
-
-
-def _unheard(_reply: GroupReply | None) -> None:
-    """Whatever the broker says of a member that is gone, nobody waits for it."""

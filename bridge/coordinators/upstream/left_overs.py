@@ -1,13 +1,15 @@
-"""Clients that were members before the bridge started, where no journal tells of them: their brokers may still have
-their seats.
+"""Seats that a broker has and nobody here knows: of clients that were members before the bridge started, where no
+journal tells of them, and static ones that a newcomer wants.
 """
 
 from collections import OrderedDict
 
+from bridge.session.contracts import BrokerAccess
 from translators.classic_member.talking import SERVER_ASSIGNORS
-from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.coordinator import TakenOver
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberRef
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, ConsumerGroupHeartbeat
+from translators.dialects.coordinator import Inquiry, TakenOver
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, MemberRef
+from translators.dialects.messages import GroupReply
 
 REMEMBERED_MAX = 100_000
 """Members that were called, and members that are gone; of the oldest ones it is forgotten."""
@@ -60,6 +62,32 @@ def leaves_its_seat(member: TakenOver) -> ConsumerGroupHeartbeat:
         member_epoch=LEAVE_EPOCH,
         instance_id=member.instance_id,
     )
+
+
+def clear_seat(asked: Inquiry, way: BrokerAccess) -> None:
+    """Somebody whom nobody here knows sits on a static seat; of classic clients the newcomer wins (K1.40).
+
+    The broker tells who it is, and the newcomer sees it off: whoever may join with an instance id may do so. Until
+    then, and where the broker does not tell, the newcomer waits.
+    """
+
+    def see_off(reply: GroupReply | None) -> None:
+        described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+        for member in (one for group in described for one in group.members):
+            if member.instance_id == asked.instance_id and member.member_id != asked.member_id:
+                leaving = ConsumerGroupHeartbeat(
+                    group_id=asked.group_id,
+                    member_id=member.member_id,
+                    member_epoch=STATIC_LEAVE_EPOCH,
+                    instance_id=asked.instance_id,
+                )
+                way.ask(None, leaving, unheard)
+
+    way.ask(None, ConsumerGroupDescribe((asked.group_id,)), see_off)
+
+
+def unheard(_reply: GroupReply | None) -> None:
+    """Whatever the broker says of a member that is gone, nobody waits for it."""
 
 
 def _mark(member: MemberRef) -> int:
