@@ -245,8 +245,8 @@ def _untold_ends(topics: Collection[TopicName]) -> Iterator[str]:
         first = min(topics)
         yield (
             f"EB-CENSUS-007: the end of {counted(len(topics), 'topic was', 'topics were')} not told,"
-            f" {quote(first)!r:.100} among them, so that the lag of groups that have committed there is not known: it is"
-            f" gone, without a leader, or {Right('Describe', Resource.TOPIC, first).missing()}"
+            f" {quote(first)!r:.100} among them, so that the lag of groups that have committed there is not known: it"
+            f" is gone, without a leader, or {Right('Describe', Resource.TOPIC, first).missing()}"
         )
 
 

@@ -466,8 +466,8 @@ class UpstreamCoordinator:
         return {*self._open, *(question.ref for question in self._held.values()), *waiting}
 
     def has_news(self, member: MemberRef) -> bool:
-        """See `ports.Coordinator`: news come with answers. But the client has to be told that its coordinator moved, and
-        to say by which connection it lives where nothing can be asked for it by the one that is known.
+        """See `ports.Coordinator`: news come with answers. But the client has to be told that its coordinator moved,
+        and to say by which connection it lives where nothing can be asked for it by the one that is known.
         """
         return member in self._elsewhere
 
