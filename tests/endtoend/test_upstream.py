@@ -4,6 +4,7 @@ restart, logins that run out.
 
 import json
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -242,6 +243,61 @@ def test_busy_client_logs_in_anew_again_and_again(kind: str, tmp_path: Path) -> 
         assert [name for name in names if name.startswith("partitions_")] == ["partitions_assigned"]
         log = bridge.log.read_text(encoding="utf-8")
         assert [code for code in ("EB-NET-013", "EB-NET-025", "EB-NET-026", "EB-GROUP-001") if code in log] == []
+
+
+PATIENT_BROKER = {
+    "group.consumer.max.session.timeout.ms": "600000",
+    "group.consumer.session.timeout.ms": "600000",
+}
+"""It would not give the partitions of a member that died to anybody in time."""
+MEMBER_PROGRAM = """
+import json, sys
+from confluent_kafka import Consumer
+consumer = Consumer(json.loads(sys.argv[1]))
+consumer.subscribe([sys.argv[2]])
+while True:
+    consumer.poll(0.2)
+"""
+
+
+@contextmanager
+def mortal_member(settings: dict[str, str | int], topic: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A member in a process of its own, which is killed at the end at the latest."""
+    running = subprocess.Popen([sys.executable, "-c", MEMBER_PROGRAM, json.dumps(settings), topic])
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait(PATIENCE_S)
+
+
+def test_client_that_dies_is_seen_off_by_another_of_the_same_login(tmp_path: Path) -> None:
+    """Its session is over after ten seconds; a cluster with authentication kept its partitions for the broker's."""
+    with ExitStack() as stack:
+        kafka = stack.enter_context(sasl_kafka(tmp_path / "kafka", PATIENT_BROKER))
+        password = tmp_path / "password"
+        password.write_text(f"{PASSWORDS['bridge']}\n", encoding="utf-8")
+        own = {
+            "upstream.sasl.mechanism": "PLAIN",
+            "upstream.sasl.username": "bridge",
+            "upstream.sasl.password.path": str(password),
+        }
+        bridge = stack.enter_context(bridge_process(kafka.bootstrap, (), tmp_path, {**QUICK_SETTINGS, **own}))
+        topic, group, login = make_topic(kafka.bootstrap, login_of("admin")), fresh(), login_of("alice")
+        left = member(bridge.bootstrap, group, topic, **login)
+        poll_until([left], lambda: len(left.owned) == PARTITIONS)
+        settings: dict[str, str | int] = {
+            "bootstrap.servers": bridge.bootstrap,
+            "group.id": group,
+            "session.timeout.ms": SESSION_MS,
+            "partition.assignment.strategy": "cooperative-sticky",
+            **login,
+        }
+        doomed = stack.enter_context(mortal_member(settings, topic))
+        poll_until([left], lambda: 0 < len(left.owned) < PARTITIONS)
+        doomed.kill()
+        poll_until([left], lambda: len(left.owned) == PARTITIONS)
+        left.consumer.close()
 
 
 def wait_for(holds: Callable[[], bool], out: Path) -> None:
