@@ -229,6 +229,8 @@ async def test_what_is_taken_back_before_its_client_used_it_is_said_to_be_given_
         told = []
         for answer in (granted(4, 0, 1), granted(4, 0, 1), granted(4, 0), granted(4, 0), unchanged(4)):
             told.append((await world.say(answer)).owned)
+            if world.via.open:
+                assert isinstance(world.via.answer(lambda _: None), ConsumerGroupDescribe)
             await world.beat("a", generation)
         all_that_is_used = frozenset({TopicIdPartition(TOPIC_ID, 0)})
         assert told == [None, all_that_is_used, None, all_that_is_used, None]

@@ -146,6 +146,15 @@ async def test_member_asks_by_its_next_connection(autojump_clock: MockClock) -> 
         assert await world.beat("a", generation, again) is ErrorCode.NONE
 
 
+async def hang_up(world: UpstreamWorld) -> None:
+    """The first client is gone with its connection, and with what was asked on it."""
+    world.groups.disconnected(world.via.connection)
+    del world.vias[world.via.connection]
+    await trio.sleep(0.1)
+    while world.via.open:
+        world.via.answer(lambda _: None)
+
+
 @pytest.mark.parametrize("seat", ["a", "seat"], ids=["by its own id", "by that of its seat"])
 async def test_gone_member_is_seen_off_by_another(seat: str, autojump_clock: MockClock) -> None:
     """Its own connection is gone with it; without this the others would wait for the broker's session."""
@@ -163,8 +172,7 @@ async def test_gone_member_is_seen_off_by_another(seat: str, autojump_clock: Moc
         world.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId(seat))
         other = FakeVia(connection=2)
         generation = await world.form("b", granted(2, 1), other)
-        world.groups.disconnected(world.via.connection)
-        del world.vias[world.via.connection]
+        await hang_up(world)
         said: list[tuple[str, int]] = []
         for _ in range(40):
             assert await world.beat("b", generation, other) is ErrorCode.NONE
@@ -185,8 +193,7 @@ async def test_farewell_is_said_until_it_is_heard_and_then_no_more(
         await world.form("a", granted(1, 0))
         other = FakeVia(connection=2)
         generation = await world.form("b", granted(2, 1), other)
-        world.groups.disconnected(world.via.connection)
-        del world.vias[world.via.connection]
+        await hang_up(world)
         said = 0
         for _ in range(120):
             await trio.sleep(1)
