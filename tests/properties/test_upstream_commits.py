@@ -24,10 +24,10 @@ from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
-from tests.support.upstream_world import TOPIC_ID, granted
+from tests.support.upstream_world import TOPIC_ID, described, granted
 from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import COOPERATIVE, Subscription, decode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, Topic, TopicPartition, Via
@@ -72,6 +72,8 @@ class BrokerModel:
     def _answer(self, request: Request) -> Reply:
         if isinstance(request, ConsumerGroupHeartbeat):
             return self._beat(request)
+        if isinstance(request, ConsumerGroupDescribe):
+            return described({MEMBER: tuple(self.target)})
         assert isinstance(request, OffsetCommit | TxnOffsetCommit), request
         wanted = {item.partition for topic in request.topics for item in topic.partitions}
         if self.stale:

@@ -17,10 +17,17 @@ from bridge.supervision import Failures
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import LOOK_PAUSE_S, LOOKS_MAX, FakeBroker, FakeVia, answered, join_request
 from tests.support.memory_journal import MemoryJournal
-from tests.support.owned_group import CLIENT, GROUP
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.classic_member.states import Limits
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, SyncGroup, SyncGroupReply
-from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer import (
+    ConsumerGroupDescribeReply,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatReply,
+    DescribedConsumerGroup,
+    DescribedConsumerMember,
+    DescribedTopicPartitions,
+)
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, TopicId, TopicIdPartition, TopicPartition, via_of
@@ -48,6 +55,31 @@ def unchanged(epoch: int) -> ConsumerGroupHeartbeatReply:
 def refused(code: ErrorCode) -> ConsumerGroupHeartbeatReply:
     """What it says to one that it won't have."""
     return ConsumerGroupHeartbeatReply(error=code)
+
+
+def described(
+    targets: Mapping[str, tuple[int, ...]], assignment_epoch: int = 4, error: ErrorCode = ErrorCode.NONE
+) -> ConsumerGroupDescribeReply:
+    """A group at epoch 4, and what each member is to have in the end."""
+    members = tuple(
+        DescribedConsumerMember(
+            member_id=MemberId(name),
+            instance_id=None,
+            rack_id=None,
+            member_epoch=4,
+            client_id="",
+            client_host="",
+            subscribed_topic_names=(TOPIC,),
+            subscribed_topic_regex=None,
+            assignment=(),
+            target_assignment=(DescribedTopicPartitions(topic_id=TOPIC_ID, topic_name=TOPIC, partitions=target),),
+        )
+        for name, target in targets.items()
+    )
+    group = DescribedConsumerGroup(
+        error=error, group_id=GROUP, group_epoch=4, assignment_epoch=assignment_epoch, members=members
+    )
+    return ConsumerGroupDescribeReply((group,))
 
 
 @dataclass(slots=True)

@@ -65,6 +65,9 @@ async def test_member_that_subscribes_anew_while_it_is_taken_over_does_so_as_a_c
             assert world.reply(joins[name]) is None
             world.answer(name, granted(GENERATION + 1, number))
         await trio.sleep(0.1)
+        # It is asked for once more: what the other one wants concerns it.
+        world.answer("b", unchanged(GENERATION + 1))
+        await trio.sleep(0.1)
         assert [world.code(ref) for ref in joins.values()] == [ErrorCode.NONE] * 2
 
 

@@ -1,7 +1,5 @@
 """Members that gain are called once, and not later than they must: what the broker means them to have says when."""
 
-from collections.abc import Callable
-
 import pytest
 import trio
 from trio.testing import MockClock
@@ -13,20 +11,14 @@ from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import (
     INTERVAL_MS,
-    TOPIC_ID,
     UpstreamWorld,
+    described,
     granted,
     refused,
     unchanged,
     upstream_world,
 )
-from translators.dialects.consumer import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeReply,
-    DescribedConsumerGroup,
-    DescribedConsumerMember,
-    DescribedTopicPartitions,
-)
+from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
@@ -36,31 +28,6 @@ A, B = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
 def parts(*partitions: int) -> frozenset[TopicPartition]:
     """By name."""
     return frozenset(TopicPartition(TOPIC, one) for one in partitions)
-
-
-def described(
-    targets: dict[str, tuple[int, ...]], assignment_epoch: int = 4, error: ErrorCode = ErrorCode.NONE
-) -> ConsumerGroupDescribeReply:
-    """A group at epoch 4, and what each member is to have in the end."""
-    members = tuple(
-        DescribedConsumerMember(
-            member_id=MemberId(name),
-            instance_id=None,
-            rack_id=None,
-            member_epoch=4,
-            client_id="",
-            client_host="",
-            subscribed_topic_names=(TOPIC,),
-            subscribed_topic_regex=None,
-            assignment=(),
-            target_assignment=(DescribedTopicPartitions(topic_id=TOPIC_ID, topic_name=TOPIC, partitions=target),),
-        )
-        for name, target in targets.items()
-    )
-    group = DescribedConsumerGroup(
-        error=error, group_id=GROUP, group_epoch=4, assignment_epoch=assignment_epoch, members=members
-    )
-    return ConsumerGroupDescribeReply((group,))
 
 
 def test_one_description_serves_all_who_ask_meanwhile() -> None:
@@ -103,10 +70,10 @@ async def called_after(world: UpstreamWorld, generation: int) -> float | None:
     return None
 
 
-async def gain(world: UpstreamWorld, reply: Callable[..., Reply | None], *partitions: int) -> None:
+async def gain(world: UpstreamWorld, reply: Reply | None, *partitions: int) -> None:
     """The broker grants more at the end of an interval, and is asked whether that is all."""
     await world.say(granted(4, *partitions))
-    assert isinstance(world.via.answer(reply), ConsumerGroupDescribe)
+    assert isinstance(world.via.answer(lambda _: reply), ConsumerGroupDescribe)
     await trio.sleep(LOOK_PAUSE_S)
 
 
@@ -115,7 +82,7 @@ async def test_who_has_all_that_it_is_to_have_is_called_at_once(autojump_clock: 
     async with upstream_world() as world:
         generation = await world.form("a", granted(3, 0))
         await world.say(unchanged(3))
-        await gain(world, lambda _: described({"a": (0, 1)}), 0, 1)
+        await gain(world, described({"a": (0, 1)}), 0, 1)
         waited = await called_after(world, generation)
         assert waited is not None
         assert waited < 1
@@ -126,9 +93,9 @@ async def test_who_is_to_have_more_is_called_when_it_has(autojump_clock: MockClo
     async with upstream_world() as world:
         generation = await world.form("a", granted(3, 0))
         await world.say(unchanged(3))
-        await gain(world, lambda _: described({"a": (0, 1, 2)}), 0, 1)
+        await gain(world, described({"a": (0, 1, 2)}), 0, 1)
         assert await called_after(world, generation) is None
-        await gain(world, lambda _: described({"a": (0, 1, 2)}), 0, 1, 2)
+        await gain(world, described({"a": (0, 1, 2)}), 0, 1, 2)
         assert await called_after(world, generation) is not None
 
 
@@ -138,7 +105,7 @@ async def test_where_nobody_tells_it_waits_for_an_interval(reply: Reply | None, 
     async with upstream_world() as world:
         generation = await world.form("a", granted(3, 0))
         await world.say(unchanged(3))
-        await gain(world, lambda _: reply, 0, 1)
+        await gain(world, reply, 0, 1)
         assert await called_after(world, generation) is None
         await trio.sleep(1.5)
         assert await world.beat("a", generation) is ErrorCode.REBALANCE_IN_PROGRESS
