@@ -233,6 +233,11 @@ def _refusals(
             step, first = "", names[0]
             if error is ErrorCode.GROUP_AUTHORIZATION_FAILED:
                 step = f"; {Right('Describe', Resource.GROUP, first).missing()}"
+            elif error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                # Of a consumer group: the broker says of no group which topic of which member that is.
+                step = (
+                    f"; for TOPIC, which a member subscribes to, {Right('Describe', Resource.TOPIC, 'TOPIC').missing()}"
+                )
             yield (
                 f"EB-CENSUS-006: {counted(len(names), 'group was', 'groups were')} not {what} ({error.name}),"
                 f" {first!r:.100} among them{step}"

@@ -222,6 +222,13 @@ async def test_ends_that_nobody_tells_are_said() -> None:
     assert sentence.endswith(Right("Describe", Resource.TOPIC, "t").missing())
 
 
+async def test_group_with_a_hidden_topic_is_said_with_what_helps() -> None:
+    """A broker describes no consumer group of which the bridge's user may not see a topic; nobody said what to do."""
+    census = await surveys(cluster(told(ErrorCode.TOPIC_AUTHORIZATION_FAILED)), {}).census()
+    remedy = Right("Describe", Resource.TOPIC, "TOPIC").missing()
+    assert census.unseen[0].endswith(f"'g' among them; for TOPIC, which a member subscribes to, {remedy}")
+
+
 async def test_groups_that_are_coordinated_here_are_in_it() -> None:
     """By what the bridge itself knows of them, whoever follows."""
     upstream = cluster({**told(), ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, EMPTY)})
