@@ -361,7 +361,8 @@ class BrokerSide:
     async def _read_answers(self, transport: Transport) -> None:
         buffer, turns = self._shared.buffer, 0
         while True:
-            room = self._room_nowait(len(buffer)) or await self._room_for_answers(len(buffer))
+            wanted = transport.read_bytes
+            room = self._room_nowait(wanted) or await self._room_for_answers(wanted)
             count = transport.recv_into(buffer[:room])
             if count:
                 self._client.traffic += 1
@@ -394,7 +395,7 @@ class BrokerSide:
     def _read_nowait(self) -> bool:
         """The same without waiting, for the poller; False when this connection's own task has to go on."""
         transport, buffer = self.transport, self._shared.buffer
-        room = self._room_nowait(len(buffer))
+        room = 0 if transport is None else self._room_nowait(transport.read_bytes)
         if transport is None or not room:
             return False
         count = transport.recv_into(buffer[:room])

@@ -234,7 +234,8 @@ class ClientConnection:
         transport, buffer, turns = self.transport, self._shared.buffer, 0
         while True:
             held = self.session.requests.bytes_held
-            room = self.share.room_nowait(held, len(buffer)) or await self.share.room(held, len(buffer))
+            wanted = transport.read_bytes
+            room = self.share.room_nowait(held, wanted) or await self.share.room(held, wanted)
             count = transport.recv_into(buffer[:room])
             if count is None:
                 return True
@@ -257,7 +258,7 @@ class ClientConnection:
 
     def _read_nowait(self) -> bool:
         """The same without waiting, for the poller; False when this connection's own task has to go on."""
-        buffer = self._shared.buffer
+        buffer = self._shared.buffer[: self.transport.read_bytes]
         if self._shared.in_flight.is_over or self._shared.is_draining:
             return False
         count = self.transport.recv_into(buffer)

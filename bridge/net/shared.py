@@ -13,6 +13,7 @@ from bridge.log_lines import LogFields, RateLimitedLog
 from bridge.migration.route import Road
 from bridge.net.poller import Poller
 from bridge.net.splicing import Pipes
+from bridge.net.transport import RECEIVE_BYTES
 from bridge.session.client_session import ClientSession, Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
@@ -109,7 +110,6 @@ class Share:
         return room
 
 
-RECEIVE_BYTES = 256 * 1024
 CODEC_THREADS = 1
 """How many large messages are decoded or encoded at once: more threads would take turns with the one that serves."""
 ResultT = TypeVar("ResultT")

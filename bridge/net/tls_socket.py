@@ -26,6 +26,8 @@ it has sent gigabytes under the old ones. Whoever sent a byte with each 33 KB of
 """
 HEADER_BYTES = 5
 """Of a record; the last two say how many follow."""
+DATA_HEADER = b"\x17\x03\x03"
+"""How records begin behind the handshake, whatever they hold; OpenSSL says what is wrong with others."""
 UNSENT_BYTES_MAX = 65_536
 """What is kept for somebody who asks for new keys and does not read."""
 ONLY_KEYS = "it sends records that hold nothing (new keys, over and over)"
@@ -62,6 +64,7 @@ class TlsSocket:
         "_reads",
         "_records",
         "_tail",
+        "_torn",
         "_unpaid",
         "raw",
         "session",
@@ -91,6 +94,8 @@ class TlsSocket:
         """
         self._next, self._tail = 0, b""
         """Where the next record begins, from the end of the last piece on, and how that ended where it begins there."""
+        self._torn = -1
+        """Bytes that have come of a record that is not whole; less than none where OpenSSL is to say what there is."""
         self._is_over = False
         """Whether others are to have their turn before more is read."""
         self._ending: Exception | None = None
@@ -131,10 +136,7 @@ class TlsSocket:
         received = 0
         try:
             while received < len(room):
-                try:
-                    count = self._read_into(len(room) - received, room[received:])
-                except ssl.SSLWantReadError:
-                    count = None
+                count = self._read(room[received:])
                 if count == 0:
                     self._end(None, received)
                     return received
@@ -147,6 +149,7 @@ class TlsSocket:
                 if not self._has_earned_more() or not self._feed():
                     break
         except (OSError, ValueError) as error:
+            self._torn = -1
             # OpenSSL has an alert ready that tells the other side what was wrong.
             with suppress(OSError):
                 self._flush()
@@ -158,6 +161,16 @@ class TlsSocket:
             self._is_over = False
             return None
         return received
+
+    def _read(self, room: memoryview) -> int | None:
+        """What OpenSSL has; None: nothing yet. Raises OSError and ValueError."""
+        if self._incoming.pending <= self._torn and not self.session.pending():
+            # No record is whole: to ask would cost an exception to hear so.
+            return None
+        try:
+            return self._read_into(len(room), room)
+        except ssl.SSLWantReadError:
+            return None
 
     def _go_on(self) -> None:
         """Begin another turn, unless the last one found the end. Raises OSError and ValueError."""
@@ -172,7 +185,7 @@ class TlsSocket:
 
     def _end(self, error: Exception | None, received: int) -> None:
         """Keep it for who asks again; who waits before that hears of it, although all was read."""
-        self._ending = error
+        self._ending, self._torn = error, -1
         if received:
             with suppress(OSError):
                 self.raw.shutdown(socket.SHUT_RD)
@@ -212,19 +225,27 @@ class TlsSocket:
             self._incoming.write(_piece[:count])
         else:
             self._incoming.write_eof()
+            self._torn = -1
         self._fed = count
         return True
 
     def _count_records(self, count: int) -> None:
         """Count those that end in the piece: the header of one may have begun at the end of the last piece."""
-        at, tail = self._next, self._tail
+        at, tail, begin = self._next, self._tail, -1
         if at > 0:
             self._records += at <= count
         while at + HEADER_BYTES <= count:
             high, low = at + HEADER_BYTES - 2, at + HEADER_BYTES - 1
             size = (_piece[high] if high >= 0 else tail[high]) << 8 | (_piece[low] if low >= 0 else tail[low])
-            at += HEADER_BYTES + size
+            begin, at = at, at + HEADER_BYTES + size
             self._records += at <= count
+        if self._next > count:
+            self._torn += count if self._torn >= 0 else 0
+        elif at == count:
+            self._torn = 0
+        else:
+            is_data = begin >= 0 and at - begin <= PIECE_BYTES and _piece[begin : begin + 3] == DATA_HEADER
+            self._torn = count - begin if at > count and is_data else -1
         self._next = at - count
         if self._next < 0:
             self._tail = (tail + _piece[:count])[1 - HEADER_BYTES :]

@@ -6,6 +6,7 @@ A `Sender` drains in the background what the other end did not take at once.
 import select
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol
 
 import trio
@@ -14,6 +15,8 @@ from bridge.supervision import SENDER, Task
 
 _HANG_UP: int | None = getattr(select, "POLLRDHUP", None)
 CLOSED_HERE = "the connection was closed here"
+RECEIVE_BYTES = 256 * 1024
+"""The most that is read at once."""
 
 
 class PeerGone(Exception):
@@ -38,6 +41,13 @@ class Transport(Protocol):
     @property
     def is_plain(self) -> bool:
         """Whether bytes go over the descriptor as they are, so that the kernel may move them."""
+        ...
+
+    @property
+    def read_bytes(self) -> int:
+        """How much is read at once: `RECEIVE_BYTES`, or less where what was read leaves the processor's caches before
+        it is sent on.
+        """
         ...
 
     @property
@@ -68,6 +78,7 @@ class SocketTransport:
     """A plain TCP (or Unix) socket; owns it."""
 
     is_plain = True
+    read_bytes = RECEIVE_BYTES
     fault = ""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -144,6 +155,14 @@ async def send_all(transport: Transport, data: bytes | memoryview) -> None:
         if not left:
             return
         await transport.wait_writable()
+
+
+async def hear_end(transport: Transport) -> None:
+    """Return when the other end is done; what it says until then is dropped, as the tickets of TLS are."""
+    buffer = memoryview(bytearray(1024))
+    with suppress(PeerGone):
+        while (count := transport.recv_into(buffer)) != 0:
+            await (transport.wait_readable() if count is None else trio.lowlevel.checkpoint())
 
 
 class Spawn(Protocol):

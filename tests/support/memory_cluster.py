@@ -9,7 +9,7 @@ import trio
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.settings import ProxySettings
-from bridge.net.transport import Transport
+from bridge.net.transport import RECEIVE_BYTES, Transport
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.client_session import Offered
 from bridge.wire.api_versions import ApiVersionsAnswer
@@ -27,6 +27,7 @@ class MemoryTransport:
     """A connection to a broker that answers by api key; what it has no answer for it never answers."""
 
     is_plain = False
+    read_bytes = RECEIVE_BYTES
     fault = ""
 
     def __init__(self, answers: Answers) -> None:

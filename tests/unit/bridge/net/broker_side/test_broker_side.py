@@ -18,7 +18,7 @@ from bridge.net.broker_side import (
 from bridge.net.client_connection import ClientConnection
 from bridge.net.own_login import Proof
 from bridge.net.shared import InFlight, Shared, no_place
-from bridge.net.transport import PeerGone, SocketTransport, Transport
+from bridge.net.transport import RECEIVE_BYTES, PeerGone, SocketTransport, Transport
 from bridge.session.broker_answers import AnswerCutter, Expected
 from bridge.session.client_session import ClientSession, Offered, Rules
 from bridge.session.close_reasons import CloseReason
@@ -214,19 +214,25 @@ class Pieces:
     """A transport that gives what a broker sent in pieces, and keeps what a client was sent."""
 
     is_plain = False
+    read_bytes = RECEIVE_BYTES
     fault = ""
 
     def __init__(self, *pieces: bytes) -> None:
         self.sent: list[bytes] = []
+        self.rooms: list[int] = []
         self._pieces = list(pieces)
 
     def recv_into(self, buffer: memoryview) -> int | None:
-        """The next piece."""
+        """The next piece, or as much of it as fits."""
+        self.rooms.append(len(buffer))
         if not self._pieces:
             return None
         piece = self._pieces.pop(0)
-        buffer[: len(piece)] = piece
-        return len(piece)
+        if len(piece) > len(buffer):
+            self._pieces.insert(0, piece[len(buffer) :])
+        count = min(len(piece), len(buffer))
+        buffer[:count] = piece[:count]
+        return count
 
     def try_send(self, data: bytes | memoryview) -> int:
         """Everything is taken."""
@@ -345,6 +351,22 @@ async def test_what_is_long_and_moved_by_no_kernel_lets_others_have_their_turn(
     assert b"".join(asking.sent if is_answer else broker.sent) == whole
     # The other side reads in the same turn.
     assert 0 < longest.most <= TURNS_WITHOUT_CHECKPOINT + 2
+
+
+@pytest.mark.parametrize("is_answer", [True, False], ids=["answer", "request"])
+async def test_no_more_is_read_at_once_than_the_other_end_is_read_best_by(
+    nursery: trio.Nursery, *, is_answer: bool
+) -> None:
+    """What TLS gave was collected by the quarter megabyte, and had left the processor's caches when it was sent on."""
+    whole = answer(1, bytes(300_000)) if is_answer else request(ApiKey.FETCH, 11, 1, bytes(300_000))
+    long = Pieces(whole)
+    long.read_bytes = 50_000
+    asking, broker = (Pieces(request(ApiKey.FETCH, 11, 1)), long) if is_answer else (long, Pieces())
+    nursery.start_soon(connection_between(asking, broker, Limits()).run)
+    await trio.testing.wait_all_tasks_blocked()
+    sent = asking.sent if is_answer else broker.sent
+    assert b"".join(sent) == whole
+    assert max(map(len, sent)) == max(long.rooms) == 50_000
 
 
 async def test_large_answers_to_questions_count_by_their_size(

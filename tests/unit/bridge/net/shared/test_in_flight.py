@@ -5,7 +5,7 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
-from bridge.net.shared import RECEIVE_BYTES, SMALL_BYTES, InFlight
+from bridge.net.shared import SMALL_BYTES, InFlight
 from bridge.session.limits import MIB, Limits
 from bridge.wire.apis import ApiKey
 from tests.support.front import front_of

@@ -84,6 +84,43 @@ def test_records_come_whole_however_they_are_cut(tmp_path: Path, seed: int) -> N
     close(client, server)
 
 
+@pytest.mark.parametrize("cut_bytes", [1_000, 16_411, 50_000])
+def test_openssl_is_asked_for_nothing_that_is_not_there(tmp_path: Path, cut_bytes: int) -> None:
+    """It raises an exception to say so, of which each record that the bridge relayed had one."""
+    client, server, log = pair(tmp_path)
+    records, read, in_vain = EndRecords(log), server._read_into, 0
+
+    def ask(count: int, room: memoryview) -> int:
+        nonlocal in_vain
+        try:
+            return read(count, room)
+        except ssl.SSLWantReadError:
+            in_vain += 1
+            raise
+
+    server._read_into = ask
+    sent, received = b"".join(bytes([number]) * RECORD_BYTES_MAX for number in range(20)), b""
+    wire = b"".join(records.data(sent[at : at + RECORD_BYTES_MAX]) for at in range(0, len(sent), RECORD_BYTES_MAX))
+    for at in range(0, len(wire), cut_bytes):
+        client.raw.sendall(wire[at : at + cut_bytes])
+        while (got := server.recv_into(ROOM)) is not None or unread_bytes(server):
+            received += ROOM[: got or 0]
+    assert received == sent
+    assert not in_vain
+    close(client, server)
+
+
+def test_bytes_that_are_no_record_are_told_before_they_are_one(tmp_path: Path) -> None:
+    """Whoever sends them may wait for the answer with the rest."""
+    for header in (b"GET /", b"\x17\x03\x03\xff\xff", b"\x17\x05\x05\x00\x40"):
+        client, server, _ = pair(tmp_path)
+        assert server.recv_into(ROOM) is None
+        client.raw.sendall(header + b"....")
+        with pytest.raises(ssl.SSLError):
+            server.recv_into(ROOM)
+        close(client, server)
+
+
 def test_new_keys_over_and_over_end_a_connection(tmp_path: Path) -> None:
     """8 MB of them once held up a whole bridge for 17 s, in one read; none of that is read beyond a bound."""
     client, server, log = pair(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from bridge.net.transport import PeerGone, SocketTransport, send_all
+from bridge.net.transport import PeerGone, SocketTransport, hear_end, send_all
 
 
 def pair() -> tuple[SocketTransport, socket.socket]:
@@ -27,6 +27,27 @@ async def test_receiving_tells_nothing_yet_from_bytes_from_the_end() -> None:
     await transport.wait_readable()
     assert transport.recv_into(buffer) == 0
     transport.close()
+
+
+@pytest.mark.parametrize("ends_here", [True, False])
+async def test_end_is_heard_whatever_is_said_before(autojump_clock: trio.testing.MockClock, *, ends_here: bool) -> None:
+    """And whichever side it is at."""
+    transport, peer = pair()
+    has_ended = trio.Event()
+
+    async def hear() -> None:
+        await hear_end(transport)
+        has_ended.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hear)
+        peer.sendall(bytes(5_000))
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert not has_ended.is_set()
+        (transport if ends_here else peer).close()
+        await has_ended.wait()
+    transport.close()
+    peer.close()
 
 
 async def test_sending_takes_what_fits_and_all_in_the_end() -> None:
