@@ -27,7 +27,7 @@ from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG
 from bridge.net.strange_answers import explain_end, explain_silence
 from bridge.net.tls import broker_context
-from bridge.net.transport import SocketTransport, Transport
+from bridge.net.transport import SocketTransport, Transport, hear_end
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address, Directory
 from bridge.session.client_session import Offered
@@ -374,9 +374,27 @@ class UpstreamCluster:
         return self.is_reachable
 
     async def wait_for_doubt(self, most_s: float) -> None:
-        """Wait until a broker could not be reached since the cluster was asked last, so long at most."""
+        """Wait until a broker could not be reached since the cluster was asked last, so long at most.
+
+        As long as nobody comes, nobody could notice: so one connection is held that does nothing else (decision 782).
+        """
         with trio.move_on_after(most_s):
-            await self._doubt.wait()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._hold_on, self._doubt)
+                await self._doubt.wait()
+                nursery.cancel_scope.cancel()
+
+    async def _hold_on(self, doubt: trio.Event) -> None:
+        try:
+            transport = await self._dial(self._address(None))
+        except BrokerUnreachable:
+            doubt.set()
+            return
+        try:
+            await hear_end(transport)
+        finally:
+            transport.close()
+        doubt.set()
 
     async def next_look(self) -> None:
         """Wait until the cluster has been asked for its brokers once more."""
