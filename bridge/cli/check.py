@@ -10,10 +10,11 @@ from bridge.app.composition import AppError
 from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
-from bridge.cli.serve import with_code
-from bridge.config.causes import variable_of
+from bridge.cli.serve import FORMATS, LEVELS, LOG_VARIABLES, with_code
+from bridge.config.causes import cause_of_choice, variable_of
 from bridge.config.configuration import Config, load
-from bridge.config.faults import ConfigError, Fault
+from bridge.config.entries import WrittenFile
+from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import KEYS
 from bridge.config.secrets import shown
 from bridge.config.sources import read_environment
@@ -34,11 +35,14 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
     are findings: the file can be used all the same.
     """
     environment = read_environment()
+    faults = list(_log_faults(environment))
     try:
-        config = load(path, environment)
-        faults: Sequence[Fault] = [_with_place(fault, path, environment) for fault in find_faults(config)]
+        # Once: of a pipe nothing is left.
+        written = read_file(path)
+        config = load(written, environment)
+        faults += [_with_place(fault, written, environment) for fault in find_faults(config)]
     except ConfigError as problem:
-        report(path, problem.faults)
+        report(path, [*problem.faults, *faults])
         context.exit(USAGE)
     except AppError as problem:
         raise click.ClickException(with_code(problem)) from None
@@ -47,7 +51,7 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
         context.exit(USAGE)
     for line in summarise(path, config):
         click.echo(line)
-    findings = [*tell_findings(config), *_exposures(path, config)]
+    findings = [*tell_findings(config), *_exposures(written, config)]
     for number, sentence in findings:
         place = f"{path}:{number}" if number else str(path)
         click.echo(f"  {place}: finding {sentence}")
@@ -76,20 +80,35 @@ def summarise(path: Path, config: Config) -> Iterator[str]:
         yield "  no group rules: every group takes road pass"
 
 
-def _exposures(path: Path, config: Config) -> Iterator[tuple[int, str]]:
+def _log_faults(environment: Mapping[str, str]) -> Iterator[Fault]:
+    """What of the log is wrong in the environment, which `serve` reads as the values of two options."""
+    for name, choices in (("LEVEL", LEVELS), ("FORMAT", FORMATS)):
+        variable = f"{LOG_VARIABLES}_{name}"
+        seen = environment.get(variable)
+        if seen and seen not in choices:
+            yield Fault(
+                code=FaultCode.OUT_OF_BOUNDS,
+                source="environment",
+                key=variable,
+                seen=f"{seen!r} is none of the choices",
+                allowed=" or ".join(f"`{choice}`" for choice in choices),
+                hint=cause_of_choice(choices, seen) or "write one of these, or unset it to use its default",
+            )
+
+
+def _exposures(written: WrittenFile, config: Config) -> Iterator[tuple[int, str]]:
     """With the line of the key, as far as the file has it: it may be a default, or come from a variable."""
-    entries = read_file(path).entries
     for exposure in find_exposures(config.settings):
-        entry = entries.get(exposure.key)
+        entry = written.entries.get(exposure.key)
         yield 0 if entry is None else entry.line, str(exposure)
 
 
-def _with_place(fault: Fault, path: Path, environment: Mapping[str, str]) -> Fault:
+def _with_place(fault: Fault, written: WrittenFile, environment: Mapping[str, str]) -> Fault:
     if fault.line:
-        return replace(fault, source=str(path))
+        return replace(fault, source=written.source)
     key = KEYS.get(fault.key)
     if key is not None and variable_of(key) in environment:
         # What stands in the file counts for nothing then, and its line would send people there.
         return replace(fault, source=f"environment: {variable_of(key)}")
-    entry = read_file(path).entries.get(fault.key)
-    return fault if entry is None else replace(fault, source=str(path), line=entry.line)
+    entry = written.entries.get(fault.key)
+    return fault if entry is None else replace(fault, source=written.source, line=entry.line)

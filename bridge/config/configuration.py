@@ -66,13 +66,16 @@ class Config:
 
 
 def load(
-    path: Path | None, environment: Mapping[str, str], assignments: Sequence[str] = (), rules: Sequence[GroupRule] = ()
+    file: Path | WrittenFile | None,
+    environment: Mapping[str, str],
+    assignments: Sequence[str] = (),
+    rules: Sequence[GroupRule] = (),
 ) -> Config:
-    """Read the file, put environment and `KEY=VALUE` assignments over it; raises ConfigError with all faults.
+    """Read the file, unless it has been read, put environment and `KEY=VALUE` assignments over it; raises ConfigError with all faults.
 
     A key is given in the environment as `EPOCHBRIDGE_` and its name in capitals with `_` for dots and hyphens.
     """
-    written = _read(path) if path is not None else WrittenFile(COMMAND_LINE, {}, ())
+    written = WrittenFile(COMMAND_LINE, {}, ()) if file is None else _read(file) if isinstance(file, Path) else file
     faults: list[Fault] = []
     values: dict[str, Value] = {}
     for source, entries in (
@@ -101,7 +104,11 @@ def _read(path: Path) -> WrittenFile:
 
 
 OTHER_VARIABLES = frozenset(
-    f"{ENVIRONMENT_PREFIX}{name}" for name in ("ADMIN", "ADMIN_TOKEN_FILE", "LOG_FORMAT", "LOG_LEVEL")
+    f"{ENVIRONMENT_PREFIX}{name}"
+    for name in (
+        *("ADMIN", "ADMIN_CA_FILE", "ADMIN_CERTIFICATE_FILE", "ADMIN_KEY_FILE", "ADMIN_TOKEN_FILE"),
+        *("LOG_FORMAT", "LOG_LEVEL"),
+    )
 )
 """Variables that commands read as the value of an option."""
 TESTS_PREFIX = f"{ENVIRONMENT_PREFIX}TEST_"

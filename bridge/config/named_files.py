@@ -3,7 +3,11 @@
 Whoever names a wrong file names a disk, a log of a day, or a device that never ends.
 """
 
+import os
+import select
+from io import FileIO
 from pathlib import Path
+from stat import S_ISFIFO
 
 
 class FileUnreadable(Exception):
@@ -35,8 +39,7 @@ def is_for_a_shell(path: str) -> bool:
 def read_bytes(path: str | Path, bytes_max: int) -> bytes:
     """All that a file holds. Raises FileUnreadable, also where that is more than `bytes_max`."""
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(bytes_max + 1)
+        data = _read(path, bytes_max + 1)
     except (OSError, ValueError) as problem:
         # ValueError is for a path with a zero byte in it, which a YAML file can hold.
         is_missing = isinstance(problem, FileNotFoundError)
@@ -46,6 +49,36 @@ def read_bytes(path: str | Path, bytes_max: int) -> bytes:
     if len(data) > bytes_max:
         raise FileUnreadable(path, f"has more than {bytes_max} bytes", is_another=True)
     return data
+
+
+PIPE_WAIT_MS = 5_000
+"""How long what is no file may say nothing: a shell's `<(…)` is a pipe, and what writes to it takes its time."""
+
+
+def _read(path: str | Path, most: int) -> bytes:
+    """So many bytes of it, or all that there are. Raises OSError, ValueError and FileUnreadable."""
+    data, has_waited = bytearray(), False
+    # To open a pipe that nobody writes to would wait for ever, and so would the whole bridge at SIGHUP.
+    with FileIO(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        is_pipe = S_ISFIFO(os.fstat(file.fileno()).st_mode)
+        while len(data) < most:
+            piece = file.read(most - len(data))
+            if piece:
+                data += piece
+            elif piece is None or (is_pipe and not data and not has_waited):
+                _wait_for(file, path)
+                has_waited = True
+            else:
+                break
+    return bytes(data)
+
+
+def _wait_for(file: FileIO, path: str | Path) -> None:
+    look = select.poll()
+    look.register(file, select.POLLIN)
+    if not look.poll(PIPE_WAIT_MS):
+        why = f"is no file but a pipe or a terminal, from which nothing came for {PIPE_WAIT_MS} ms: name a file, or "
+        raise FileUnreadable(path, f"{why}start what writes to it first")
 
 
 def read_text(path: str | Path, bytes_max: int) -> str:

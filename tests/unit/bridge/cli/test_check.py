@@ -1,7 +1,9 @@
 """`check-config` over real files, once as a process."""
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,39 @@ def test_environment_is_put_over_the_file(
     monkeypatch.setenv("EPOCHBRIDGE_LIMITS_IDLE_MS", "soon")
     assert run(["check-config", str(file)]) == 2
     assert "  environment: limits.idle.ms: 'soon' is of another kind; " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("LOG_LEVEL", "verbose", "'verbose' is none of the choices; allowed: `debug` or `info` or `warning` or `error`;"),
+        ("LOG_LEVEL", "INFO", "perhaps it is misspelt: write `info` [EB-CONFIG-005]"),
+        ("LOG_FORMAT", "text", "'text' is none of the choices; allowed: `json` or `console`; write one of these, or"),
+    ],
+)
+def test_what_the_environment_says_of_the_log_is_looked_at(
+    variable: str, value: str, told: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`serve` refused what was called ok here."""
+    monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", value)
+    for text, count in ((GOOD, "1 fault"), (GOOD + "no.such.key: 1\n", "2 faults")):
+        file.write_text(text)
+        assert run(["check-config", str(file)]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[0].endswith(count)
+        assert f"environment: EPOCHBRIDGE_{variable}:" in lines[-2] and told in lines[-2]
+    monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", "")
+    file.write_text(GOOD)
+    assert run(["check-config", str(file)]) == 0
+
+
+@pytest.mark.parametrize(("text", "status"), [(GOOD, 0), (BAD, 2)])
+def test_configuration_may_come_through_a_pipe(tmp_path: Path, text: str, status: int) -> None:
+    """As of a shell's `<(helm template …)`: it was read again for the lines of its keys, and waited for for ever."""
+    os.mkfifo(path := tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(path.write_text, text)
+        assert run(["check-config", str(path)]) == status
 
 
 def test_process_says_all_faults_and_ends_with_2(file: Path) -> None:

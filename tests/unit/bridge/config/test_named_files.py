@@ -1,9 +1,12 @@
 """What can be wrong with a file that somebody names is told in one sentence, which quotes nothing of it."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from bridge.config import named_files
 from bridge.config.named_files import SECRET_BYTES_MAX, FileUnreadable, read_bytes, read_secret, read_text
 
 
@@ -42,6 +45,27 @@ def test_device_that_never_ends_is_read_up_to_a_bound() -> None:
     assert told("/dev/zero") == f"/dev/zero has more than {SECRET_BYTES_MAX} bytes"
     with pytest.raises(FileUnreadable, match="more than 10 bytes"):
         read_text("/dev/zero", 10)
+
+
+def test_pipe_that_nobody_writes_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open one waited for ever, and so did everybody whom the bridge served, where it was named at a reload."""
+    monkeypatch.setattr(named_files, "PIPE_WAIT_MS", 1)
+    os.mkfifo(path := tmp_path / "pipe")
+    assert told(path).startswith(f"{path} is no file but a pipe or a terminal, from which nothing came for 1 ms: name a")
+    # Somebody has it open and says nothing.
+    writer = os.open(path, os.O_RDWR)
+    assert "from which nothing came" in told(path)
+    os.close(writer)
+
+
+@pytest.mark.parametrize("count", [0, 10, 300_000])
+def test_pipe_is_read_to_its_end(tmp_path: Path, count: int) -> None:
+    """As a shell's `<(…)` is: whoever writes may come later, and takes several turns for what does not fit in it."""
+    os.mkfifo(path := tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(path.write_bytes, bytes(count))
+        assert read_bytes(path, 400_000) == bytes(count)
+        assert written.result() == count
 
 
 def test_file_of_just_the_bound_is_read(tmp_path: Path) -> None:

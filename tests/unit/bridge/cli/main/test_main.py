@@ -3,7 +3,7 @@
 import gc
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, version
 
 import click
@@ -11,6 +11,7 @@ import pytest
 
 from bridge.cli import main as command_line
 from bridge.cli.main import OWN, Commands, cli, load_module, main, run
+from bridge.config.configuration import OTHER_VARIABLES, load
 
 HEAVY = ("trio", "kafka", "httpx", "starlette", "hypercorn", "rich", "yaml", "confluent_kafka")
 LATER = ("starlette", "hypercorn", "anyio", "httpx", "yaml", "opentelemetry", "confluent_kafka")
@@ -92,6 +93,24 @@ def test_short_help_is_the_commands_own(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.get_short_help_str(limit=200) == OWN[name].short_help
+
+
+def variables(command: click.Command) -> Iterator[str]:
+    """Those of the environment that a command, or one below it, reads as values of options."""
+    for parameter in command.params:
+        yield from [parameter.envvar] if isinstance(parameter.envvar, str) else parameter.envvar or ()
+    if isinstance(command, click.Group):
+        with click.Context(command) as context:
+            below = [command.get_command(context, name) for name in command.list_commands(context)]
+        yield from (name for one in below if one is not None for name in variables(one))
+
+
+def test_no_variable_of_any_command_is_taken_for_a_misspelt_key() -> None:
+    """Those of TLS with the admin API were: whoever had set one for `status` could start no bridge in that shell."""
+    named = set(variables(cli))
+    assert {"EPOCHBRIDGE_ADMIN_CA_FILE", "EPOCHBRIDGE_EVENTS_PATH", "EPOCHBRIDGE_LOG_LEVEL"} <= named
+    for name in sorted(named):
+        load(None, {name: "x" if name in OTHER_VARIABLES else "/"})
 
 
 def test_unknown_command_is_called_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
