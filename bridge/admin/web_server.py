@@ -6,9 +6,11 @@ it, and its application tells the pages who was shown (decision 610).
 
 import logging
 import socket
+from collections import Counter
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
+from ipaddress import IPv4Address, ip_address, ip_network
 from typing import cast
 
 import trio
@@ -32,6 +34,12 @@ LOG = logging.getLogger("epochbridge.admin")
 HEADERS_BYTES_MAX = 16_384
 CONNECTIONS_MAX = 256
 """At once: each takes a descriptor of those that Kafka's clients need."""
+ADDRESS_CONNECTIONS_MAX = 64
+"""Of them from one address, so that others come in whatever one stranger holds: a few hundred half requests, or answers
+in HTTP/2 that it takes no byte of, had the probes of a scheduler turned away, which then restarts the bridge.
+"""
+NETWORK_BITS = 64
+"""Of an IPv6 address tell whose it is; the others are its owner's to choose."""
 READ_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 5.0
 TLS_RECORD = b"\x16"
@@ -64,29 +72,52 @@ class Connections:
     def __init__(self, application: ASGIApp, supervised: Failures, shake_hands: ShakeHands | None) -> None:
         self._application = application
         self._supervised = supervised
-        self._open = 0
+        self._open = Counter[str]()
+        """By address."""
         self._is_full = False
+        self._crowded_out = 0
+        """Connections that were not taken because their address had too many."""
         self._shake_hands = shake_hands
         self._config = _configure()
         self._context = WorkerContext(None)
 
     async def serve(self, stream: trio.SocketStream) -> None:
         """Serve one until it ends; the last of too many at once is closed without a word."""
-        if self._open >= CONNECTIONS_MAX:
+        place = _place_of(stream)
+        if not self._admits(place):
+            return
+        self._open[place] += 1
+        try:
+            await guarded(self._supervised, ADMIN, partial(self._serve_in_its_way, stream))
+        finally:
+            self._open[place] -= 1
+            # Unary plus leaves out those who have none any more.
+            self._open = +self._open
+            self._is_full = False
+
+    def _admits(self, place: str) -> bool:
+        """Whether one more from an address is taken; those that are not are told to the log less and less often."""
+        if self._open.total() >= CONNECTIONS_MAX:
             if not self._is_full:
                 LOG.warning(
                     "EB-ADMIN-025: %d programs are connected to the admin API, and others are turned away until one "
                     "goes; see who opens these connections and keeps them",
-                    self._open,
+                    self._open.total(),
                 )
             self._is_full = True
-            return
-        self._open += 1
-        try:
-            await guarded(self._supervised, ADMIN, partial(self._serve_in_its_way, stream))
-        finally:
-            self._open -= 1
-            self._is_full = False
+            return False
+        if self._open[place] >= ADDRESS_CONNECTIONS_MAX:
+            self._crowded_out += 1
+            if self._crowded_out & (self._crowded_out - 1) == 0:
+                LOG.warning(
+                    "EB-ADMIN-027: %d connections to the admin API were turned away so far because %d from the same "
+                    "address were open, the last one from %s; see what there opens connections and keeps them",
+                    self._crowded_out,
+                    self._open[place],
+                    place,
+                )
+            return False
+        return True
 
     async def _serve_in_its_way(self, stream: trio.SocketStream) -> None:
         if self._shake_hands is None:
@@ -116,6 +147,18 @@ class Connections:
         state = ConnectionState(LifespanState())
         either = cast("trio.SSLStream[trio.SocketStream]", stream)
         await TCPServer(wrapped, self._config, self._context, state, either)
+
+
+def _place_of(stream: trio.SocketStream) -> str:
+    """The address at the other end, of IPv6 its network; empty where the client has gone already."""
+    try:
+        host = str(stream.socket.getpeername()[0]).partition("%")[0]
+    except OSError:
+        return ""
+    address = ip_address(host)
+    if isinstance(address, IPv4Address) or address.ipv4_mapped is not None:
+        return host
+    return str(ip_network((host, NETWORK_BITS), strict=False))
 
 
 def _named(application: ASGIApp, certify: Callable[[], Certified]) -> ASGIApp:

@@ -30,9 +30,9 @@ async def get(bound: str, path: str) -> httpx.Response:
         return await client.get(path)
 
 
-async def talk(bound: str, sent: bytes) -> trio.SocketStream:
-    """A connection that has sent these bytes."""
+async def talk(bound: str, sent: bytes, local_address: str | None = None) -> trio.SocketStream:
+    """A connection that has sent these bytes, perhaps from a loopback address of its own."""
     host, port = parse_address(bound)
-    stream = await trio.open_tcp_stream(host, port)
+    stream = await trio.open_tcp_stream(host, port, local_address=local_address)
     await stream.send_all(sent)
     return stream

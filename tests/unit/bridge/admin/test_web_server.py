@@ -1,5 +1,8 @@
 """What the web server does with odd requests, over real loopback sockets."""
 
+from contextlib import AsyncExitStack
+from typing import cast
+
 import httpx
 import pytest
 import trio
@@ -10,6 +13,7 @@ from bridge.admin.web_server import HEADERS_BYTES_MAX, Connections
 from bridge.supervision import ADMIN, Failures
 from tests.support.admin_asked import get, running, talk
 
+LIFE = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PATIENCE_S = 60.0
 """For what comes at once, on a machine that is busy."""
 
@@ -87,3 +91,44 @@ async def test_more_than_some_connections_are_turned_away(monkeypatch: pytest.Mo
         with trio.fail_after(PATIENCE_S):
             while not await is_served(bound):
                 await trio.testing.wait_all_tasks_blocked(0.01)
+
+
+async def test_who_holds_many_connections_leaves_some_to_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A stranger kept as many open as there may be, and the scheduler's probes were turned away."""
+    monkeypatch.setattr(web_server, "ADDRESS_CONNECTIONS_MAX", 2)
+    async with running() as bound, AsyncExitStack() as stack:
+        for half in (b"GET /livez HTTP/1.1\r\n", b"GET /livez HTTP/1.1\r\n", b""):
+            stream = await stack.enter_async_context(await talk(bound, half, "127.0.0.2"))
+        with trio.fail_after(PATIENCE_S):
+            assert await stream.receive_some() == b""
+            assert await is_served(bound)
+            assert "EB-ADMIN-027: 1 connections to the admin API were turned away so far because 2 from" in caplog.text
+            assert "the last one from 127.0.0.2; see" in caplog.text
+            await stack.aclose()
+            async with await talk(bound, LIFE, "127.0.0.2") as served:
+                assert (await served.receive_some()).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("host", "place"),
+    [
+        ("10.0.0.9", "10.0.0.9"),
+        ("::1", "::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("2001:db8:0:7:a:b:c:d", "2001:db8:0:7::/64"),
+        ("::ffff:10.0.0.9", "::ffff:10.0.0.9"),
+    ],
+)
+def test_addresses_of_one_network_are_one_place(host: str, place: str) -> None:
+    """Whoever has an IPv6 address has 2 to the power of 64 of them."""
+
+    class Socket:
+        def getpeername(self) -> tuple[str, int]:
+            return host, 1
+
+    class Stream:
+        socket = Socket()
+
+    assert web_server._place_of(cast(trio.SocketStream, Stream())) == place
