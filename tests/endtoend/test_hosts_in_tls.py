@@ -81,7 +81,7 @@ def test_brokers_are_told_by_hosts_and_one_port(world: World) -> None:
     }
 
 
-@pytest.mark.parametrize("road", ["pass", "embedded"])
+@pytest.mark.parametrize("road", ["pass", "embedded", "upstream"])
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_confluent_kafka_consumes_from_both(world: World, protocol: str, road: str) -> None:
     """Leaders and coordinators are asked at their hosts."""

@@ -27,7 +27,7 @@ PATIENCE_MS = int(PATIENCE_S * 1_000)
 LOOK_S = 0.1
 RECORDS, PARTITIONS = 20, 2
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256")
-GROUP_ROADS = ("pass", "embedded")
+GROUP_ROADS = ("pass", "embedded", "upstream")
 
 
 @dataclass(frozen=True, slots=True)
