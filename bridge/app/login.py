@@ -87,7 +87,7 @@ def _read_bearer(settings: Settings, environment: Mapping[str, str]) -> LoginSou
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        is_whole = parts.scheme in {"http", "https"} and is_host(parts.hostname or "")
+        is_whole = parts.scheme in {"http", "https"} and is_host(parts.hostname or "") and parts.port != 0
         host, is_plain, has_login = parts.hostname or "", parts.scheme == "http", "@" in parts.netloc
     except ValueError:
         is_whole, host, is_plain, has_login = False, "", False, False

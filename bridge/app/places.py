@@ -24,6 +24,10 @@ ONE_EACH = "a port of its own for each broker"
 _NOT_IN_HOSTS = frozenset(",;/@[] \t")
 _LIKE_AN_ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_OF_BROKERS = frozenset(
+    {"__cluster_metadata", "__consumer_offsets", "__remote_log_metadata", "__share_group_state", "__transaction_state"}
+)
+"""Kafka's internal topics."""
 
 
 def judge_advertised_host(settings: Settings) -> None:
@@ -97,6 +101,9 @@ def judge_event_topic(settings: Settings) -> None:
     if topic and (topic in {".", ".."} or not _TOPIC_NAME.fullmatch(topic)):
         hint = "brokers know no such name: write letters, digits, dots, hyphens and underscores, as in my-events"
         raise _refuse("events.topic", f"{topic!r} is none", hint, allowed="a name of a topic")
+    if topic in _OF_BROKERS:
+        hint = "brokers keep offsets, transactions and their state there, and nobody else writes to it: name another"
+        raise _refuse("events.topic", f"{topic!r} is the brokers' own", hint, allowed="a name of a topic")
 
 
 def judge_admin(settings: Settings) -> None:
@@ -195,6 +202,8 @@ def _journal_faults(config: Config) -> Iterator[Fault]:
     if path.is_dir():
         seen, hint = f"{path} is a folder", f"name a file in it, as in {path / 'journal.db'}"
         yield _fault("journal.path", seen, hint, allowed=allowed)
+    elif path.exists() and not path.is_file():
+        yield _fault("journal.path", f"{path} is a pipe, a socket or a device", "name a file", allowed=allowed)
     elif not path.parent.is_dir():
         seen = f"the folder of {str(path)!r} is not there"
         hint = f"make it: mkdir -p {path.parent}, or mend the path"

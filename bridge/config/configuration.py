@@ -71,8 +71,9 @@ def load(
     assignments: Sequence[str] = (),
     rules: Sequence[GroupRule] = (),
 ) -> Config:
-    """Read the file, unless it has been read, put environment and `KEY=VALUE` assignments over it; raises ConfigError with all faults.
+    """Read the file, unless it has been read, and put environment and `KEY=VALUE` assignments over it.
 
+    Raises ConfigError with all faults.
     A key is given in the environment as `EPOCHBRIDGE_` and its name in capitals with `_` for dots and hyphens.
     """
     written = WrittenFile(COMMAND_LINE, {}, ()) if file is None else _read(file) if isinstance(file, Path) else file

@@ -1,11 +1,13 @@
 """One SQLite file with numbered blocks of entries: opened by one process, checked, appended to, shortened."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from struct import Struct, error
 from zlib import crc32
 
@@ -210,7 +212,8 @@ def open_file(settings: FileSettings) -> JournalFile:
     try:
         _make_private(path)
         log = wal.read_bytes() if wal.exists() else b""
-        connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        # By its whole path: SQLite takes `:memory:` for no file, and all that was kept was gone with the process.
+        connection = sqlite3.connect(path.absolute(), timeout=0, isolation_level=None, check_same_thread=False)
     except OSError as problem:
         raise _not_opened(path, problem) from problem
     except sqlite3.Error as problem:
@@ -250,6 +253,9 @@ def _make_private(path: Path) -> None:
     """Nobody else has to read what members are called, whatever the umask: SQLite gives its log the same rights."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
+        if not S_ISREG(os.fstat(handle).st_mode):
+            # Of /dev/null nobody but root could write any more, on the whole machine.
+            raise OSError(errno.EINVAL, "it is no file but a pipe, a socket or a device")
         os.fchmod(handle, PRIVATE)
     finally:
         os.close(handle)

@@ -162,7 +162,10 @@ async def hear_end(transport: Transport) -> None:
     buffer = memoryview(bytearray(1024))
     with suppress(PeerGone):
         while (count := transport.recv_into(buffer)) != 0:
-            await (transport.wait_readable() if count is None else trio.lowlevel.checkpoint())
+            if count is None:
+                await transport.wait_readable()
+            else:
+                await trio.lowlevel.checkpoint()
 
 
 class Spawn(Protocol):

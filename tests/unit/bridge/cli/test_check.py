@@ -122,13 +122,22 @@ def test_environment_is_put_over_the_file(
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [
-        ("LOG_LEVEL", "verbose", "'verbose' is none of the choices; allowed: `debug` or `info` or `warning` or `error`;"),
+        (
+            "LOG_LEVEL",
+            "verbose",
+            "'verbose' is none of the choices; allowed: `debug` or `info` or `warning` or `error`;",
+        ),
         ("LOG_LEVEL", "INFO", "perhaps it is misspelt: write `info` [EB-CONFIG-005]"),
         ("LOG_FORMAT", "text", "'text' is none of the choices; allowed: `json` or `console`; write one of these, or"),
     ],
 )
 def test_what_the_environment_says_of_the_log_is_looked_at(
-    variable: str, value: str, told: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    variable: str,
+    value: str,
+    told: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`serve` refused what was called ok here."""
     monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", value)
@@ -137,7 +146,8 @@ def test_what_the_environment_says_of_the_log_is_looked_at(
         assert run(["check-config", str(file)]) == 2
         lines = capsys.readouterr().err.splitlines()
         assert lines[0].endswith(count)
-        assert f"environment: EPOCHBRIDGE_{variable}:" in lines[-2] and told in lines[-2]
+        assert f"environment: EPOCHBRIDGE_{variable}:" in lines[-2]
+        assert told in lines[-2]
     monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", "")
     file.write_text(GOOD)
     assert run(["check-config", str(file)]) == 0

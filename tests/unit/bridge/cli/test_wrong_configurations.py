@@ -52,6 +52,7 @@ LISTED = (
     (f"{BROKERS}otel.endpoint: 'http://[c'", "'http://[c'", "http://"),
     (f"{BROKERS}events.topic: my events", "'my events'", "letters, digits, dots, hyphens and underscores"),
     (f"{BROKERS}events.topic: ..", "'..'", "as in my-events"),
+    (f"{BROKERS}events.topic: __consumer_offsets", "'__consumer_offsets' is the brokers' own", "name another"),
     # Signs of other scripts, signs that nobody sees, brackets.
     ("bootstrap: k:\u0669\u0660\u0669\u0662", "is no address", "digits of another script: write it with 0 to 9"),
     ("bootstrap: \u202ek:9092", "is no address", "a sign is in it that can't be seen"),
@@ -77,6 +78,7 @@ LISTED = (
     ),
     (f"{BROKERS}listen.tls: true\nlisten.tls.certificate.path: /tmp", "/tmp can't be read", "a file that can be read"),
     (f"{BROKERS}{RULE}journal.path: /nowhere/j.db", "'/nowhere/j.db'", "mkdir -p /nowhere"),
+    (f"{BROKERS}{RULE}journal.path: /dev/null", "/dev/null is a pipe, a socket or a device", "name a file"),
     (f"{BROKERS}{RULE}journal.path: /tmp", "/tmp is a folder", "name a file in it, as in /tmp/journal.db"),
     (f"{BROKERS}events.path: /etc/passwd", "/etc/passwd is a file", "name a folder"),
     (f"{BROKERS}upstream.tls: true\nupstream.tls.trust.path: /no.pem", "/no.pem", "upstream.tls.trust.path"),
@@ -175,6 +177,11 @@ LISTED = (
     (
         f"{BROKERS}upstream.sasl.mechanism: OAUTHBEARER\nupstream.sasl.token.endpoint: http://id/t",
         "would send the secret as it is",
+        "https://HOST/PATH",
+    ),
+    (
+        f"{BROKERS}upstream.sasl.mechanism: OAUTHBEARER\nupstream.sasl.token.endpoint: https://id.example:99999/t",
+        "'https://id.example:99999/t' is no URL",
         "https://HOST/PATH",
     ),
     (f"{BROKERS}upstream.sasl.token.scope: x", "'x' is given, and nothing reads it", "upstream.sasl.mechanism"),

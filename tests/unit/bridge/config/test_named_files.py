@@ -51,7 +51,9 @@ def test_pipe_that_nobody_writes_to_is_told(tmp_path: Path, monkeypatch: pytest.
     """To open one waited for ever, and so did everybody whom the bridge served, where it was named at a reload."""
     monkeypatch.setattr(named_files, "PIPE_WAIT_MS", 1)
     os.mkfifo(path := tmp_path / "pipe")
-    assert told(path).startswith(f"{path} is no file but a pipe or a terminal, from which nothing came for 1 ms: name a")
+    assert told(path).startswith(
+        f"{path} is no file but a pipe or a terminal, from which nothing came for 1 ms: name a"
+    )
     # Somebody has it open and says nothing.
     writer = os.open(path, os.O_RDWR)
     assert "from which nothing came" in told(path)

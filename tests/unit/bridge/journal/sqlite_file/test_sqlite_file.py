@@ -91,6 +91,26 @@ def test_entries_outlive_a_kill(tmp_path: Path, sync: str) -> None:
                 assert found.opened == Opened()
 
 
+@pytest.mark.parametrize("name", [":memory:", "file:journal.db?mode=memory", "file::memory:", "a?b#c%20"])
+def test_entries_outlive_an_end_whatever_the_file_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """To SQLite one of these is no file; the bridge said that its groups were kept there."""
+    monkeypatch.chdir(tmp_path)
+    settings = FileSettings(path=Path(name))
+    write(settings)
+    assert entries_of(settings) == ENTRIES
+
+
+def test_what_is_no_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    """Whoever began as root with /dev/null for a journal took it from everybody else on the machine."""
+    os.mkfifo(path := tmp_path / "journal.db", 0o644)
+    path.chmod(0o644)
+    with pytest.raises(JournalRefused, match="it is no file but a pipe, a socket or a device"):
+        open_file(FileSettings(path=path))
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
 @pytest.mark.parametrize("cut_bytes", [1, 24, 4_000, 4_119])
 def test_torn_tail_is_cut_and_reported(tmp_path: Path, cut_bytes: int) -> None:
     """An append that was cut off before anybody was told of it is dropped whole, everything before it stays."""

@@ -6,6 +6,7 @@ import trio
 import trio.testing
 
 from bridge.net.shared import SMALL_BYTES, InFlight
+from bridge.net.transport import RECEIVE_BYTES
 from bridge.session.limits import MIB, Limits
 from bridge.wire.apis import ApiKey
 from tests.support.front import front_of
