@@ -193,6 +193,8 @@ def _configure() -> Config:
     config.include_server_header = False
     config.h11_max_incomplete_size = HEADERS_BYTES_MAX
     config.h2_max_header_list_size = HEADERS_BYTES_MAX
+    # Who takes no byte of its answers keeps one of them in memory, as without HTTP/2, and not a hundred /metrics.
+    config.h2_max_concurrent_streams = 1
     config.read_timeout = READ_TIMEOUT_S
     config.keep_alive_timeout = IDLE_TIMEOUT_S
     return config

@@ -1,5 +1,6 @@
 """What the web server does with odd requests, over real loopback sockets."""
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import cast
 
@@ -7,6 +8,10 @@ import httpx
 import pytest
 import trio
 import trio.testing
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import ConnectionTerminated, Event, ResponseReceived
+from h2.settings import SettingCodes, Settings
 
 from bridge.admin import web_server
 from bridge.admin.web_server import HEADERS_BYTES_MAX, Connections
@@ -115,6 +120,31 @@ async def test_who_holds_many_connections_leaves_some_to_others(
                     with suppress(trio.BrokenResourceError):
                         served = await again.receive_some()
             assert served.startswith(b"HTTP/1.1 200")
+
+
+async def test_answers_that_are_not_taken_are_few() -> None:
+    """In HTTP/2 a client opens as many requests as it may, and a window of nothing: each answer stayed in memory."""
+    asking = H2Connection(H2Configuration(client_side=True))
+    asking.local_settings = Settings(client=True, initial_values={SettingCodes.INITIAL_WINDOW_SIZE: 0})
+    asking.initiate_connection()
+    head = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/metrics")]
+    asking.send_headers(1, head, end_stream=True)
+    one = asking.data_to_send()
+    asking.send_headers(3, head, end_stream=True)
+    async with running() as bound, await talk(bound, one) as stream:
+        with trio.fail_after(PATIENCE_S):
+            while not any(isinstance(event, ResponseReceived) for event in await heard(asking, stream)):
+                pass
+            await stream.send_all(asking.data_to_send())
+            while not any(isinstance(event, ConnectionTerminated) for event in await heard(asking, stream)):
+                pass
+
+
+async def heard(asking: H2Connection, stream: trio.SocketStream) -> Sequence[Event]:
+    """What a server says next."""
+    data = await stream.receive_some()
+    assert data, "it ends with a word"
+    return asking.receive_data(data)
 
 
 @pytest.mark.parametrize(
