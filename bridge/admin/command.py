@@ -51,7 +51,8 @@ def describe(screen: Screen, group: str, *, as_json: bool, admin: str) -> None:
 @click.command("status")
 @json_option
 @admin_option
-def status(*, as_json: bool, admin: str) -> None:
+@click.pass_obj
+def status(screen: Screen, *, as_json: bool, admin: str) -> None:
     """Say whether clients may come to a running bridge, and why not; then the status is 1.
 
     The reason is what stands between the bridge and its cluster: no way there, TLS, something else than Kafka, a login
@@ -66,11 +67,12 @@ def status(*, as_json: bool, admin: str) -> None:
     if as_json:
         print_as_is(answer)
     else:
-        click.echo("ready: clients may come" if is_ready else "not ready:")
+        screen.show_line("ready: clients may come" if is_ready else "not ready:")
         for reason in reasons if isinstance(reasons, list) else ():
-            click.echo(f"  {reason}")
+            # It may hold what a broker said, or what answers in its place.
+            screen.show_line(f"  {reason}")
         for trouble in troubles if isinstance(troubles, list) else ():
-            click.echo(f"but {trouble}" if is_ready else f"  {trouble}")
+            screen.show_line(f"but {trouble}" if is_ready else f"  {trouble}")
     if not is_ready:
         raise click.exceptions.Exit(1)
 
