@@ -60,7 +60,9 @@ def committed_partitions(request: Commit, catalog: Catalog) -> frozenset[TopicPa
 
 
 def refuse_commit(request: Commit, code: ErrorCode) -> OffsetCommitReply:
-    """The same code for every partition of the request (K5.2)."""
+    """The same code for every partition of the request (K5.2); a topic of which none is named is left out, as by
+    Kafka before it looks at anything else (K5.1).
+    """
     return OffsetCommitReply(
         topics=tuple(
             CommittedTopic(
@@ -69,6 +71,7 @@ def refuse_commit(request: Commit, code: ErrorCode) -> OffsetCommitReply:
                 partitions=tuple(CommittedPartition(item.partition, code) for item in topic.partitions),
             )
             for topic in request.topics
+            if topic.partitions
         )
     )
 

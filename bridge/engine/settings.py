@@ -302,10 +302,17 @@ def check(values: Mapping[str, str], base: EngineSettings, assignors: Collection
         fault = _fault(key, text, assignors)
         if fault:
             return _invalid(f"Invalid value {quote(values[name])} for configuration {name}: {fault}")
-        read[name] = ",".join(items_of(text)) if key.kind is ConfigType.LIST else text
+        read[name] = _said_plainly(key, text)
     configs = read_configs(read.items())
     problem = _out_of_bounds(read, configs.over(base))
     return configs if problem is None else _invalid(problem)
+
+
+def _said_plainly(key: GroupKey, text: str) -> str:
+    """A value as Kafka shows it, which keeps what it has read: 7000 of `+7000` and of `07000`."""
+    if key.kind is ConfigType.LIST:
+        return ",".join(items_of(text))
+    return str(int(text)) if key.kind is ConfigType.INT else text
 
 
 def _fault(key: GroupKey, text: str, assignors: Collection[str]) -> str:

@@ -36,7 +36,14 @@ from bridge.wire.endpoints import carries_addresses
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, with_max_bytes
 from bridge.wire.frames import LENGTH_BYTES, RequestHeader
-from bridge.wire.group_names import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
+from bridge.wire.group_names import (
+    group_of,
+    is_let_in,
+    is_of_other_kind,
+    keeps_member,
+    kind_of,
+    refuse_other_kind,
+)
 from bridge.wire.heartbeat import heartbeat_reply
 from bridge.wire.sasl import read_username
 from bridge.wire.versions import VersionTable, speaks
@@ -492,12 +499,14 @@ class ClientSession:
             return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
         if not self._holds(group_id):
             find_ending = self._finds_ending(head, (group_id,))
-            if self._router.road(group_id) is Road.PASS:
+            if self._router.road(group_id) is Road.PASS or not keeps_member(header.api_key):
                 return Relayed(self._reserve_stream(header), find_ending)
             hear = partial(self._hear_other_kind, header, group_id)
             return Rewritten(self._reserve(header), hear, find_ending=find_ending)
         slot = self._reserve(header)
         self.outbox.fill(slot, refuse_other_kind(header, group_id))
+        if not keeps_member(header.api_key):
+            return Answered(slot)
         return Answered(slot, Ended(Road.EMBEDDED, header.api_key, ErrorCode.GROUP_ID_NOT_FOUND, group_id, None))
 
     def _hear_other_kind(self, header: RequestHeader, group_id: GroupId, frame: bytes) -> None:

@@ -40,7 +40,8 @@ def groups_in_settings(header: RequestHeader, frame: FrameBytes) -> frozenset[Gr
 
 
 # -------------------------------------------------------------------------------- share and streams
-# Heartbeats of share and streams groups (KIP-932, KIP-1071): which group they are of, and Kafka's refusal of them.
+# Heartbeats of share and streams groups (KIP-932, KIP-1071), and offsets that an admin sets for a share group, which
+# make one as well: which group they are of, and Kafka's refusal of them.
 
 _NOTHING = INT32.pack(0)
 _NULL_ID, _EMPTY_ID, _NO_TAGS = b"\x00", b"\x01", b"\x00"
@@ -59,19 +60,30 @@ def _streams_tail() -> bytes:
     return _EMPTY_ID + _NOTHING * 4 + b"\x01" + b"\x00" * 3 + _NOTHING + b"\x00" + _NO_TAGS
 
 
+def _no_topics() -> bytes:
+    """What became of each topic."""
+    return b"\x01" + _NO_TAGS
+
+
 _TAILS: dict[int, tuple[str, Callable[[], bytes]]] = {
     ApiKey.SHARE_GROUP_HEARTBEAT: ("share", _share_tail),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: ("share", _no_topics),
     ApiKey.STREAMS_GROUP_HEARTBEAT: ("streams", _streams_tail),
 }
 
 
 def is_of_other_kind(api_key: int) -> bool:
-    """Whether a request keeps somebody in a share or streams group."""
+    """Whether a request makes a share or streams group where there is none, or keeps somebody in one."""
     return api_key in _TAILS
 
 
+def keeps_member(api_key: int) -> bool:
+    """Whether such a request is of a member, and no admin's."""
+    return api_key != ApiKey.ALTER_SHARE_GROUP_OFFSETS
+
+
 def group_of(header: RequestHeader, data: bytes | memoryview) -> GroupId:
-    """The group of such a heartbeat, its first field in every version. Raises MalformedFrame."""
+    """The group of such a request, its first field in every version. Raises MalformedFrame."""
     start = header.body_offset
     try:
         group_id, _ = _read_group_id(bytes(data[start:]), 0)
@@ -82,7 +94,7 @@ def group_of(header: RequestHeader, data: bytes | memoryview) -> GroupId:
 
 
 def kind_of(api_key: int) -> str:
-    """The kind of group that such a heartbeat is of, as ListGroups names it."""
+    """The kind of group that such a request is of, as ListGroups names it."""
     return _TAILS[api_key][0]
 
 

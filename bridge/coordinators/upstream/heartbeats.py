@@ -59,11 +59,14 @@ def to_heartbeat(
         return short
     if not names_topics:
         return replace(short, owned=catalog.to_ids(asked.owned))
+    takes_seat = asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH
     return replace(
         short,
         rack_id=asked.rack_id,
         rebalance_timeout_ms=asked.rebalance_timeout_ms,
         subscribed_topic_names=tuple(sorted(asked.topics)),
+        # A KIP-848 client that had the seat may have left a pattern with it, which the broker goes by, too (K2.30).
+        subscribed_topic_regex="" if takes_seat else None,
         server_assignor=asked.assignor,
         owned=catalog.to_ids(asked.owned),
     )

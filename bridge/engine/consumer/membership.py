@@ -180,7 +180,7 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
 
 def merge_subscription(before: Subscription | None, member_id: MemberId, command: MemberHeartbeat) -> Subscription:
     """What the member's subscription is after the heartbeat: absent fields keep their value (K2.22), an empty pattern
-    clears it.
+    clears it, and who speaks the classic protocol has none (K4.11).
     """
     request = command.request
     if before is not None and _tells_nothing_new(before, member_id, command):
@@ -189,6 +189,9 @@ def merge_subscription(before: Subscription | None, member_id: MemberId, command
         before = Subscription(member_id=member_id, identity=command.identity, speaks=command.speaks)
     names = request.subscribed_topic_names
     pattern = request.subscribed_topic_regex
+    if command.speaks is Speaks.CLASSIC:
+        # Whose static seat it takes, or what it was itself until now, may have had one: no classic client reads it.
+        pattern = ""
     timeout_ms = request.rebalance_timeout_ms
     return replace(
         before,

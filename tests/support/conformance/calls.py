@@ -203,6 +203,12 @@ def describe_share(*groups: str) -> Call:
     return call("admin", "ShareGroupDescribe", 1, {"groups": list(groups or ("$g",))}, {})
 
 
+def set_share_offsets(*topics: str) -> Call:
+    """AlterShareGroupOffsets of an admin: the start of partition 0 of these topics."""
+    rows: list[Part] = [{"name": name, "partitions": [{"partition": 0, "offset": 0}]} for name in topics]
+    return call("admin", "AlterShareGroupOffsets", 0, {"group_id": "$g", "topics": rows}, {})
+
+
 def list_groups(version: int = 5, states: Sequence[str] = (), types: Sequence[str] = ()) -> Call:
     """ListGroups of an admin; only the scenario's own groups count."""
     filters: dict[str, Part] = {"states_filter": list(states), "types_filter": list(types)}

@@ -149,6 +149,13 @@ APIS: Mapping[str, Api] = {
         "throttle:i32 error:i16 error_message:s member_id:s member_epoch:i32 heartbeat_interval_ms:i32 "
         f"assignment:{{ topic_partitions:[ {OWNED} ] }}",
     ),
+    "AlterShareGroupOffsets": _api(
+        91,
+        0,
+        "group_id:s topics:[ name:s partitions:[ partition:i32 offset:i64 ] ]",
+        "throttle:i32 error:i16 error_message:s topics:[ name:s topic_id:uuid partitions:[ partition:i32 error:i16 "
+        "error_message:s ] ]",
+    ),
     "ShareGroupDescribe": _api(
         77,
         0,

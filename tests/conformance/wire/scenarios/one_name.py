@@ -18,6 +18,7 @@ from tests.support.conformance.calls import (
     join,
     leave,
     list_groups,
+    set_share_offsets,
     share_chb,
     sync,
 )
@@ -71,6 +72,18 @@ SCENARIOS: tuple[Scenario, ...] = (
         "a share member comes to a classic group",
         "K6.5",
         *(*alone("a"), share_chb("s"), describe_share(), list_groups(5), beat("a")),
+    ),
+    native(
+        "offsets of a share group are set under the name of a consumer group",
+        "K6.5",
+        *(chb("n", 0), set_share_offsets("wire-six"), set_share_offsets("wire-none"), list_groups(5), describe_share()),
+        *(chb("n", "#n"), commit("n", member_id="member-n"), fetch("x"), chb("n", -1), set_share_offsets("wire-six")),
+    ),
+    native(
+        "offsets of a share group are set under the name of a classic group",
+        "K6.5",
+        *(*alone("a"), set_share_offsets("wire-six"), list_groups(5), beat("a"), commit("a"), fetch("x")),
+        *(leave("a"), set_share_offsets("wire-six"), list_groups(5)),
     ),
     native(
         "a consumer group is described as a share group",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tests.conformance.wire.scenarios.consumers import ONE as IN_SEAT
 from tests.conformance.wire.scenarios.joining import OTHER
 from tests.conformance.wire.scenarios.mixed import mixed, upgraded
 from tests.conformance.wire.scenarios.offsets import begin, end, txn
@@ -27,7 +28,7 @@ from tests.support.conformance.calls import (
     sync,
     until,
 )
-from tests.support.conformance.steps import Part, Scenario, Step, Subscription
+from tests.support.conformance.steps import Part, Pause, Scenario, Step, Subscription
 
 BROKEN = offer("range", metadata=b"\x00")
 CLAIMING = offer("cooperative-sticky", metadata=Subscription(owned={"wire-six": [0, 1]}))
@@ -144,6 +145,19 @@ SEATS: tuple[Scenario, ...] = (
         )
         for api, step, versions in (("a heartbeat", beat, (3, 4)), ("a sync", sync, (3, 4, 5)))
         for v in versions
+    ),
+    *(
+        mixed(
+            f"a static classic member takes the seat of one that had a pattern{what}",
+            "K4.8 K4.11 K2.30",
+            *(chb("m", 0), chb("n", 0, subscribed_topic_names=None, subscribed_topic_regex="wire-two", **IN_SEAT)),
+            *(Pause(ms=1_500), *leaves, join("c", **fields, **A), sync("c", **A)),
+            *(delete_offsets("wire-two"), describe_consumer()),
+        )
+        for what, leaves, fields in (
+            (", under its id", (), {"member_id": "member-n"}),
+            (" and is away", (chb("n", -2, **IN_SEAT),), {}),
+        )
     ),
     mixed(
         "a static classic member of a consumer group comes back with other topics",

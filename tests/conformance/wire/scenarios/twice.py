@@ -65,7 +65,7 @@ def delete_topics(*topics: tuple[str, Sequence[int]], group: str = "$g") -> Call
 
 
 def commit_all(version: int, *topics: tuple[str, Sequence[tuple[int, int, str]]], **fields: Part) -> Call:
-    """A simple commit of partitions, offsets and texts."""
+    """A commit of partitions, offsets and texts, a simple one unless `fields` say otherwise."""
     rows: list[Part] = [
         {
             **topic_of(version, name),
@@ -184,6 +184,18 @@ COMMITS = (
         ),
         commit_all(9),
         commit_all(9, ("wire-two", [])),
+    ),
+    *(
+        twice(
+            f"topics without partitions are committed by nobody of {what}",
+            "K5.1 K5.2",
+            *first,
+            commit_all(9, ("wire-two", []), member_id="made-up", generation_id=3),
+            commit_all(
+                9, ("wire-two", []), (SIX, [(0, 5, "")]), ("wire-one", []), member_id="made-up", generation_id=3
+            ),
+        )
+        for what, first in (("a consumer group", (chb("a", 0),)), ("a classic group", alone("a")))
     ),
     twice(
         "a partition is committed twice, once with too long a text",

@@ -146,6 +146,14 @@ def test_operations_are_carried_out_one_by_one() -> None:
     assert alter(values, (Alteration(SESSION_TIMEOUT, "1", 9),), BASE) == Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
+@pytest.mark.parametrize("text", ["50000", " +50000 ", "0050000"])
+def test_number_is_shown_as_it_was_read(text: str) -> None:
+    """As Kafka 4.3.1 shows it, however it was written."""
+    configs = check({SESSION_TIMEOUT: text}, BASE, NAMES)
+    assert isinstance(configs, GroupConfigs)
+    assert configs.values == ((SESSION_TIMEOUT, "50000"),)
+
+
 def test_setting_of_another_release_stays_and_means_nothing() -> None:
     """A journal outlives releases."""
     configs = read_configs([("consumer.of.tomorrow", "1"), (SESSION_TIMEOUT, "50000")])

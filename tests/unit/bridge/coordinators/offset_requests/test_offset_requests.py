@@ -150,6 +150,15 @@ def test_partition_that_is_committed_twice_is_answered_twice() -> None:
     ]
 
 
+def test_refused_commit_says_nothing_of_a_topic_without_partitions() -> None:
+    """Kafka 4.3.1 leaves it out before it looks at who commits."""
+    commit = commit_of("", "")
+    bare = replace(commit.topics[1], partitions=())
+    assert codes_of(refuse_commit(commit, ErrorCode.UNKNOWN_MEMBER_ID))[-1][0] == "b"
+    told = refuse_commit(replace(commit, topics=(commit.topics[0], bare)), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert [topic.name for topic in told.topics] == ["a"]
+
+
 def deletion(*topics: tuple[str, tuple[int, ...]]) -> OffsetDelete:
     """An OffsetDelete of these partitions."""
     return OffsetDelete(

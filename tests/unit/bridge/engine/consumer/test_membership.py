@@ -228,6 +228,18 @@ def test_empty_pattern_clears_it() -> None:
     assert (bench.member("a").subscription.pattern, bench.target("a")) == (None, parts(*range(6)))
 
 
+@pytest.mark.parametrize("member_id", ["", "a"])
+def test_classic_member_has_no_pattern_of_whoever_was_there_before(member_id: str) -> None:
+    """K4.11: neither of whose seat it takes, nor of itself before it went over: what that matched is gone."""
+    bench = Bench(settings=NO_DELAY)
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    bench.ask(replace(static_join_request("a", SEAT), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
+    bench.ask(static_join_request(member_id, SEAT), Speaks.CLASSIC)
+    (member,) = bench.group.members.values()
+    assert (member.subscription.speaks, member.subscription.pattern) == (Speaks.CLASSIC, None)
+    assert (bench.target(member.subscription.member_id), bench.group.patterns) == (parts(*range(6)), {})
+
+
 def test_names_that_a_pattern_finds_too_still_move_the_epoch() -> None:
     """K2.23: what is subscribed to changed, if not which topics that are."""
     bench = Bench()

@@ -1,17 +1,25 @@
-"""Heartbeats of share and streams groups, as far as the bridge reads and answers them."""
+"""What makes or keeps share and streams groups, as far as the bridge reads and answers it."""
 
 import pytest
 
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import read_request_header, read_response_header, response_frame
-from bridge.wire.group_names import group_of, is_let_in, is_of_other_kind, kind_of, refuse_other_kind
+from bridge.wire.group_names import (
+    group_of,
+    is_let_in,
+    is_of_other_kind,
+    keeps_member,
+    kind_of,
+    refuse_other_kind,
+)
 from tests.support.scripted_broker import request
 from translators.dialects.ids import GroupId
 
 GROUP = GroupId("orders")
 BODY = b"\x07orders\x02m" + bytes(20)
 SHARE_REFUSAL = b"\x00\x00\x00\x00\x00\x45\x23Group orders is not a share group." + bytes(9) + b"\xff\x00"
+OFFSETS_REFUSAL = b"\x00\x00\x00\x00\x00\x45\x23Group orders is not a share group.\x01\x00"
 STREAMS_REFUSAL = (
     b"\x00\x00\x00\x00\x00\x45\x25Group orders is not a streams group.\x01" + bytes(16) + b"\x01" + bytes(9)
 )
@@ -21,6 +29,7 @@ STREAMS_REFUSAL = (
     ("api_key", "version", "refusal"),
     [
         (ApiKey.SHARE_GROUP_HEARTBEAT, 1, SHARE_REFUSAL),
+        (ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, OFFSETS_REFUSAL),
         (ApiKey.STREAMS_GROUP_HEARTBEAT, 0, STREAMS_REFUSAL),
     ],
 )
@@ -51,7 +60,14 @@ def test_group_id_that_ends_too_early_is_malformed() -> None:
         group_of(header, frame)
 
 
+def test_offsets_are_set_by_admins() -> None:
+    """Who is refused there is no member that ends."""
+    keys = (ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.ALTER_SHARE_GROUP_OFFSETS)
+    assert [keeps_member(key) for key in keys] == [True, True, False]
+
+
 def test_other_requests_are_none_of_these() -> None:
-    """Describes and offsets of such groups are the broker's, whatever the bridge has."""
+    """What describes such groups, or deletes what is theirs, makes none: it is the broker's in any case."""
     assert not is_of_other_kind(ApiKey.SHARE_GROUP_DESCRIBE)
+    assert not is_of_other_kind(ApiKey.DELETE_SHARE_GROUP_OFFSETS)
     assert not is_of_other_kind(ApiKey.CONSUMER_GROUP_HEARTBEAT)

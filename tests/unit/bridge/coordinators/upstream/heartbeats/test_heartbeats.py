@@ -9,7 +9,7 @@ from tests.support.upstream_world import INTERVAL_MS, TOPIC_ID, granted, refused
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import DepartReason, Farewell, Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, Topic, TopicIdPartition, TopicPartition
+from translators.dialects.ids import InstanceId, MemberId, Topic, TopicIdPartition, TopicPartition
 
 ONE = TopicPartition(TOPIC, 1)
 ASKED = Inquiry(
@@ -53,6 +53,16 @@ def test_who_joins_says_everything() -> None:
     """Kafka takes epoch 0 without a subscription for an invalid request (K2.4)."""
     joining = replace(ASKED, member_epoch=0)
     assert to_heartbeat(joining, Said(joining), catalog()) == replace(FULL, member_epoch=0)
+
+
+def test_who_takes_a_seat_takes_no_pattern_with_it() -> None:
+    """K2.30: the broker copies what the KIP-848 client said that had it, and no classic client reads by patterns."""
+    seat = InstanceId("seat")
+    joining = replace(ASKED, member_epoch=0, instance_id=seat)
+    told = replace(FULL, member_epoch=0, instance_id=seat, subscribed_topic_regex="")
+    assert to_heartbeat(joining, None, catalog()) == told
+    later = replace(ASKED, instance_id=seat)
+    assert to_heartbeat(later, None, catalog()) == replace(FULL, instance_id=seat)
 
 
 def test_farewell_is_short() -> None:
