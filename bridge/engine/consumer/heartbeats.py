@@ -132,15 +132,18 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
 def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     """A classic group that somebody joins becomes a consumer group, an Empty one whatever the policy (K3.1 to K3.13).
 
-    Whatever would refuse the joiner refuses it before anything is converted (K12.1). What a translated member still has
-    to say after its group turned classic converts nothing.
+    Whatever would refuse the joiner refuses it before anything is converted (K12.1), and what keeps the group classic
+    before a pattern that can't be read. What a translated member still has to say after its group turned classic
+    converts nothing.
     """
     group_id = command.request.group_id
     classic = turn.state.classic_groups.get(group_id)
     if classic is None:
         return None
-    refusal = admit(turn.state, command)
-    if isinstance(refusal, Refusal):
+    admission = admit(turn.state, command)
+    refusal = admission if isinstance(admission, Refusal) else None
+    is_unread = refusal is not None and refusal.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+    if refusal is not None and not (is_unread and classic.members):
         return refusal
     if not classic.members:
         turn.write(GroupDeleted(group_id))
@@ -151,8 +154,9 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
         turn.state, group_id, _seats_taken(classic, command)
     )
     if not isinstance(plan, NotConverted):
-        upgrade(turn, plan, ConversionCause.MEMBER_JOINED)
-        return None
+        if refusal is None:
+            upgrade(turn, plan, ConversionCause.MEMBER_JOINED)
+        return refusal
     turn.notices.append(ConversionFailed(plan))
     code = _CODES.get(plan.reason, ErrorCode.GROUP_ID_NOT_FOUND)
     return Refusal(code, f"Group {quote(group_id)} is a classic group and stays one: {plan.text}.")

@@ -67,6 +67,16 @@ FULL = tuple(
             shares=True,
         ),
         native(
+            "a bad pattern comes to a full classic group",
+            "K3.16 K2.4",
+            *(
+                *pair(),
+                chb("n", 0, subscribed_topic_names=None, subscribed_topic_regex="wire-("),
+                beat("a"),
+                describe(5),
+            ),
+        ),
+        native(
             "a static member restarts into a full consumer group",
             "K2.16 K2.20",
             *(chb("a", 0, **ONE), chb("b", 0), chb("a", -2, **ONE), chb("c", 0, **ONE), chb("b", "#b")),

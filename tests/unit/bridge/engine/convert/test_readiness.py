@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.commands import GroupType
+from bridge.engine.commands import GroupType, ResolveRegularExpression
 from bridge.engine.convert.readiness import (
     Holding,
     Unreadable,
@@ -94,6 +94,30 @@ def test_joiner_that_would_be_refused_converts_nothing() -> None:
     full = formed(consumer_join(), EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_max_size=1))
     assert full.native_join("new") is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert GROUP in full.bench.state.classic_groups
+
+
+@pytest.mark.parametrize(
+    ("size", "policy", "code"),
+    [
+        (9, MigrationPolicy.BIDIRECTIONAL, ErrorCode.INVALID_REGULAR_EXPRESSION),
+        (1, MigrationPolicy.BIDIRECTIONAL, ErrorCode.GROUP_MAX_SIZE_REACHED),
+        (9, MigrationPolicy.DISABLED, ErrorCode.GROUP_ID_NOT_FOUND),
+    ],
+)
+def test_pattern_that_can_not_be_read_is_no_matter_where_the_group_stays_classic(
+    size: int, policy: MigrationPolicy, code: ErrorCode
+) -> None:
+    """Kafka 4.3.1 looks at it last of all; nothing is converted for it either (K12.1)."""
+    bench = formed(
+        consumer_join(),
+        EngineSettings(
+            group_initial_rebalance_delay_ms=0, group_consumer_max_size=size, group_consumer_migration_policy=policy
+        ),
+    )
+    bench.tell(ResolveRegularExpression("(", frozenset(), "missing )"))
+    bad = replace(join_request("new"), subscribed_topic_names=None, subscribed_topic_regex="(")
+    assert bench.native_join("new", bad) is code
+    assert GROUP in bench.bench.state.classic_groups
 
 
 @pytest.mark.parametrize(
