@@ -20,6 +20,8 @@ RENEWED_MIN_MS = 1_000
 OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
 WRONG_PLAIN = "Authentication failed: Invalid username or password"
 NOBODY = "no line has this name for this mechanism"
+NAME_CHARS_SHOWN = 80
+"""So much of a name is in the log that nobody has proved to be theirs: it may be as long as a request."""
 
 
 class BridgeLogins:
@@ -101,7 +103,7 @@ class BridgeLogin:
             return self._refuse(ErrorCode.ILLEGAL_SASL_STATE, None, "a second handshake" + " too soon" * (not is_again))
         is_other = self._known is not None and self._known[0] != mechanism
         if mechanism is None or is_other:
-            return self._refuse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, None, f"mechanism {wanted[:40]!r}")
+            return self._refuse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, None, f"mechanism {wanted[:NAME_CHARS_SHOWN]!r}")
         if self._known is not None:
             self._again_ms = now_ms + RENEWED_MIN_MS
         self._mechanism, self.is_in = mechanism, False
@@ -138,7 +140,9 @@ class BridgeLogin:
         if judged is None or not is_password(judged, password) or keys is None:
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, WRONG_PLAIN, _why(name, keys))
         if authorization and authorization != name:
-            return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, f"user {name[:80]!r} as another")
+            return self._refuse(
+                ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, f"user {name[:NAME_CHARS_SHOWN]!r} as another"
+            )
         return Said(principal=name)
 
     def _find(self, name: str, mechanism: Mechanism) -> tuple[ScramKeys | None, ScramKeys | None]:
@@ -160,9 +164,9 @@ class BridgeLogin:
             if challenged is None:
                 return self._refuse_generally(str(problem))
             seen = str(problem) if challenged.is_there else NOBODY
-            return self._refuse_generally(f"user {challenged.first.username[:80]!r}: {seen}")
+            return self._refuse_generally(f"user {challenged.first.username[:NAME_CHARS_SHOWN]!r}: {seen}")
         if first.authorization and first.authorization != first.username:
-            seen = f"user {first.username[:80]!r} as another"
+            seen = f"user {first.username[:NAME_CHARS_SHOWN]!r} as another"
             return self._refuse(ErrorCode.SASL_AUTHENTICATION_FAILED, OTHER_NAME, seen)
         keys, judged = self._find(first.username, mechanism)
         if judged is None:
@@ -183,4 +187,4 @@ class BridgeLogin:
 
 
 def _why(name: str, keys: ScramKeys | None) -> str:
-    return f"user {name[:80]!r}: " + (NOBODY if keys is None else "a wrong password")
+    return f"user {name[:NAME_CHARS_SHOWN]!r}: " + (NOBODY if keys is None else "a wrong password")

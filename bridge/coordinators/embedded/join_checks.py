@@ -32,6 +32,8 @@ CLEARED_MAX, BYPASSED_MAX = 100_000, 10_000
 """So many groups are remembered that the broker has no members of, and that it has some of, which is shown; of the
 oldest it is asked again with the next join.
 """
+NAMED_MAX = 5
+"""So many client ids a refusal names: who reads it looks for one of them first."""
 _NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
@@ -214,7 +216,7 @@ class JoinChecks:
             self._bypass(group_id, reason)
             return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, reason)
         if described.members:
-            names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:5])
+            names = ", ".join(sorted({quote(member.client_id) for member in described.members})[:NAMED_MAX])
             reason = (
                 f"{counted(len(described.members), 'member talks', 'members talk')} to the broker directly"
                 f" (client ids {names})"

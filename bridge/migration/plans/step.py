@@ -58,6 +58,8 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.machine import Step, checked_step
 
 PlanStep = Step[PlanState, PlanEffect]
+NAMED_MAX = 5
+"""So many groups a verdict names that a return has left behind; the plan lists all of them."""
 
 
 def begin(plan: Plan, groups: Mapping[GroupId, Seen], now_ms: int) -> Observing:
@@ -289,7 +291,11 @@ def _bring_back(progress: Progress, looked: Looked, now_ms: int) -> PlanStep:
     if wanting or any(part.is_under_way for part in progress.parts):
         return Step(Returning(_with(progress, ordered)), tuple(map(_effect, ordered)))
     left = [part.group_id for part in progress.parts if part.has_moved]
-    told = f"not brought back: {', '.join(left[:5])}{' …' * (len(left) > 5)}" if left else "every group is back"
+    told = (
+        f"not brought back: {', '.join(left[:NAMED_MAX])}{' …' * (len(left) > NAMED_MAX)}"
+        if left
+        else "every group is back"
+    )
     ruling = Ruling.STOPPED if left else Ruling.TOLD
     stage = stage_of(Returning(progress))
     return Step(Returned(note(progress, Verdict(now_ms, stage, ruling, told))))
