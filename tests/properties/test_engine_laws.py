@@ -179,11 +179,11 @@ class EngineLaws(RuleBasedStateMachine):
         self.queue.append(AlterGroupConfigs(ref=ref, group_id=GROUP, alterations=alterations))
         self.open[ref] = self.queue[-1]
 
-    @rule(member=MEMBERS)
-    def join_by_pattern(self, member: str) -> None:
-        """A member joins with a regular expression."""
+    @rule(member=MEMBERS, instance=st.sampled_from([None, InstanceId("seat")]))
+    def join_by_pattern(self, member: str, instance: InstanceId | None) -> None:
+        """A member joins with a regular expression, perhaps on the static seat."""
         request = replace(join_request(member), subscribed_topic_names=None, subscribed_topic_regex="b.*")
-        self.queue_ask(self.bench.command(request))
+        self.queue_ask(self.bench.command(replace(request, instance_id=instance)))
 
     @rule(member=MEMBERS, speaks=SPEAKS, says=OWNED, lag=st.sampled_from([0, 0, 0, 1]))
     def beat(self, member: str, speaks: Speaks, says: str, lag: int) -> None:
@@ -370,6 +370,13 @@ class EngineLaws(RuleBasedStateMachine):
         """K2.40: assigned and pending revocation of all members are disjoint, and the index says whose."""
         group = self.bench.state.groups.get(GROUP)
         assert held_by(group) == ({} if group is None else group.owners)
+
+    @invariant()
+    def classic_members_read_by_names_alone(self) -> None:
+        """K4.11: whosever seat they took, and whatever they spoke before."""
+        group = self.bench.state.groups.get(GROUP)
+        subscriptions = [] if group is None else [member.subscription for member in group.members.values()]
+        assert not [one for one in subscriptions if one.speaks is Speaks.CLASSIC and one.pattern is not None]
 
     @invariant()
     def epochs_only_rise(self) -> None:

@@ -28,6 +28,10 @@ class Found:
         """The path without positions in lists."""
         return re.sub(r"\[\d+\]", "", self.path)
 
+    def is_one_sided(self) -> bool:
+        """Whether a side has nothing there; what the other has may be an empty list or record."""
+        return ABSENT in (self.kafka, self.ours)
+
     def line(self) -> str:
         """It as text."""
         call = "" if self.asked == self.step else f" (answer to step {self.asked})"

@@ -16,7 +16,6 @@ from tests.conformance.random.sequences import LEFT, Course, Drawn, Seen, Settle
 from tests.conformance.random.settled_rules import SETTLED_RULES
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
-from tests.support.conformance.transcripts import ABSENT
 from translators.dialects.errors import ErrorCode
 
 LOOSE = {"mixed", "regex", "resting"}
@@ -145,9 +144,7 @@ def steps_of_one_kind(drawn: Drawn) -> int:
 
 def is_dealt(one: Found) -> bool:
     """Whether this is what a leader dealt out, in whichever of the rebalances that the sequence has."""
-    return one.path.startswith("settled.owned") or (
-        one.path.startswith("settled.shares") and ABSENT not in {one.kafka, one.ours}
-    )
+    return one.path.startswith("settled.owned") or (one.path.startswith("settled.shares") and not one.is_one_sided())
 
 
 def left_unanswered(ours: Course) -> Iterator[Found]:

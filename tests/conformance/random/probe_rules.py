@@ -97,7 +97,7 @@ def emptied(scene: Scene, one: Found) -> bool:
 def nothing_to_ask_for(scene: Scene, one: Found) -> bool:
     """K9.1 afterwards: what somebody has none of on one side, whose share was settled there as 0, is not asked for."""
     match = OF_SOMEBODY.match(one.path)
-    if match is None or ABSENT not in {one.kafka, one.ours} or scene.step < len(("rest", "probe")):
+    if match is None or not one.is_one_sided() or scene.step < len(("rest", "probe")):
         return False
     owner = match["other"] or match["reader"] or match["own"]
     shares = [course[scene.step - 2].settled.get("shares") for course in (scene.kafka, scene.ours)]
@@ -217,7 +217,7 @@ def asked_in_motion(scene: Scene, one: Found) -> bool:
         return False
     kafka, ours = (course[scene.step - 2].settled for course in (scene.kafka, scene.ours))
     told = ALIVE.fullmatch(one.path) is not None and one.kafka == "REBALANCE_IN_PROGRESS" and one.ours == "NONE"
-    shown = SHOWN.match(one.path) is not None or ABSENT in {one.kafka, one.ours}
+    shown = SHOWN.match(one.path) is not None or one.is_one_sided()
     return kafka.get("quiet") is False and is_sound(ours) and one.path.startswith("settled.probes") and (told or shown)
 
 

@@ -295,6 +295,7 @@ MOVING: Row = {**SOUND, "quiet": False}
         ((MOVING, SOUND), "views.ConsumerGroupDescribe v1.groups[0].state", ("Reconciling", "Stable"), True),
         ((MOVING, SOUND), "lists.v5[0].state", ("Reconciling", "Stable"), True),
         ((MOVING, SOUND), "members.b.commits.own.v9.together", ("(absent)", "NONE"), True),
+        ((MOVING, SOUND), "members.b", ({}, "(absent)"), True),
         ((MOVING, SOUND), "members.b.alive.beats[0]", ("REBALANCE_IN_PROGRESS", "NONE"), True),
         ((MOVING, SOUND), "members.b.alive.told", ("[0]", "[5]"), True),
         ((MOVING, SOUND), "members.b.alive.beats[0]", ("NONE", "REBALANCE_IN_PROGRESS"), False),
