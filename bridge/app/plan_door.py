@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from bridge.admin.contracts import AdminSources, Moves, Plans
 from bridge.app.events import Watch, wall_ms
 from bridge.app.reloading import Configured
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.unread_facts import put_aside
 from bridge.supervision import PLANS, start_job
 from bridge.telemetry.following.tracks import GroupTrack
 from bridge.telemetry.group_figures import GroupCounts, GroupWaits
@@ -31,7 +32,8 @@ class Grounds:
 
     `counts` has nothing of a group that nobody counts. `lags` asks the cluster how many records groups are behind;
     `waits` are rebalances that were not given out yet, the oldest first and at most so many. `kept` is what the journal
-    has under each of the names of plans, and `keep` writes under one of them, "" for no longer.
+    has under each of the names of plans, `keep` writes under one of them, "" for no longer, and `put_aside` takes what
+    stood there away from it.
     """
 
     moves: Moves
@@ -41,6 +43,7 @@ class Grounds:
     lags: Callable[[], Awaitable[Mapping[GroupId, int]]]
     kept: Mapping[str, str]
     keep: Callable[[str, str], None]
+    put_aside: Callable[[str, str], None]
     groups_max: Callable[[], int]
     wall_ms: Callable[[], int]
 
@@ -73,6 +76,7 @@ def begin_plans(
         lags=lags,
         kept={**groups.facts(FACT), **({FACT_OF_ALL: old} if (old := groups.fact(FACT_OF_ALL)) else {})},
         keep=groups.keep_fact,
+        put_aside=partial(put_aside, groups),
         groups_max=lambda: configured.config.settings.migration_groups_max,
         wall_ms=wall_ms,
     )

@@ -36,10 +36,6 @@ from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.plain import MalformedPlain
 
 LOG = logging.getLogger("epochbridge.app")
-UNREAD = "unread-"
-"""So the name begins under which a plan is put aside that can't be read, when one of its name is begun anew: the last
-one of each name, for people; no release reads it.
-"""
 LOOK_S = 2.0
 """How often every plan that goes on sees its groups."""
 HEARD_S = 20.0
@@ -259,7 +255,7 @@ class DrivenPlans:
                     "stay where their moves put them, and the journal keeps them for the release that wrote them: run "
                     "that one, or start the plans again. What is kept under `plan:` and a name is put aside once a "
                     "plan of that name is begun here: from then on it stands under `unread-plan:` and the name, for "
-                    "people, and the next such one replaces it",
+                    "people (a second one under `unread-2-plan:`, and so on up to 10)",
                     quote(name),
                     problem,
                 )
@@ -280,7 +276,7 @@ class DrivenPlans:
         if name in self._unread:
             # Another release may know what it says: this one must not be the end of it.
             self._unread.remove(name)
-            self._grounds.keep(f"{UNREAD}{name}", self._kept[name])
+            self._grounds.put_aside(name, self._kept[name])
         self._grounds.keep(name, text)
         if text:
             self._kept[name] = text

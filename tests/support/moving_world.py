@@ -59,6 +59,10 @@ class FakeFacts:
     fails: bool = False
     written: int = 0
 
+    def fact(self, name: str) -> str | None:
+        """See `places.Facts`."""
+        return self.kept.get(name)
+
     def keep_fact(self, name: str, text: str) -> None:
         """See `places.Facts`."""
         self.kept[name] = text

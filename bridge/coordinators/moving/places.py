@@ -7,9 +7,11 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NotRequired, Protocol, TypedDict
 
+from bridge.coordinators import unread_facts
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.unfinished import UnfinishedMove
+from bridge.coordinators.unread_facts import put_aside
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
@@ -21,10 +23,6 @@ from translators.dialects.ids import GroupId, MemberId, MemberRef
 LOG = logging.getLogger("epochbridge.moves")
 FACTS = "place:"
 """How the names of these facts begin; the group's id follows."""
-UNREAD = "unread-"
-"""So the name begins under which a fact is put aside that can't be read, when the group has a place anew: the last one
-of each group, for people; no release reads it.
-"""
 
 
 class _WrittenSeat(TypedDict):
@@ -51,12 +49,8 @@ class _Written(TypedDict, total=False):
     move: _WrittenMove
 
 
-class Facts(Protocol):
-    """Where facts are kept over restarts."""
-
-    def keep_fact(self, name: str, text: str) -> None:
-        """Keep this from now on; "" for nothing."""
-        ...
+class Facts(unread_facts.Facts, Protocol):
+    """Where facts are kept over restarts, and when they are."""
 
     async def facts_written(self) -> bool:
         """Wait until what was kept so far is durable; False if that can't be."""
@@ -70,7 +64,7 @@ class Places:
         self._router = router
         self._mapped = mapped
         self._names = names
-        self._keep = facts.keep_fact
+        self._facts = facts
         self._written = facts.facts_written
         self._unfinished: dict[GroupId, _WrittenMove] = {}
         self._unread: dict[GroupId, str] = {}
@@ -112,8 +106,8 @@ class Places:
             # Another release may know where its members are: this one must not be the end of it.
             if not text:
                 return
-            self._keep(UNREAD + FACTS + group_id, self._unread.pop(group_id))
-        self._keep(FACTS + group_id, text)
+            put_aside(self._facts, FACTS + group_id, self._unread.pop(group_id))
+        self._facts.keep_fact(FACTS + group_id, text)
 
     def restore(self, facts: Mapping[str, str]) -> Iterator[UnfinishedMove]:
         """Put groups and members where the last life had them; gives the moves that it had begun."""
@@ -126,8 +120,9 @@ class Places:
                 LOG.exception(
                     "EB-MOVE-201: where group %r was moved to can't be read: it goes by the rules, and the journal "
                     "keeps what was written for the release that wrote it, but only until the group has another place: "
-                    "from then on it stands under `unread-place:` and the group's id, for people, and the next such "
-                    "one replaces it; look at the group with `epochbridge describe` before its clients rebalance",
+                    "from then on it stands under `unread-place:` and the group's id, for people (a second one under "
+                    "`unread-2-place:`, and so on up to 10); look at the group with `epochbridge describe` before its "
+                    "clients rebalance",
                     group_id,
                     extra=LogFields(group_id=group_id),
                 )

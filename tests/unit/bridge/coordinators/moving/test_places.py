@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.places import FACTS, UNREAD, Places
+from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.unfinished import UnfinishedMove
+from bridge.coordinators.unread_facts import UNREAD
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder
@@ -173,13 +174,14 @@ def test_fact_that_can_t_be_read_outlives_what_is_written(caplog: pytest.LogCapt
     assert facts.kept == {UNREAD + FACTS + GROUP: "{"}
 
 
-def test_last_fact_that_can_t_be_read_is_the_one_that_stands_aside() -> None:
-    """Nobody reads it there but people, and releases that take turns may leave one each time."""
-    facts = FakeFacts()
-    for text in ("[", "{"):
+def test_facts_that_can_t_be_read_stand_aside_beside_one_another() -> None:
+    """Releases that take turns may leave one each time: the second one was the end of the first."""
+    facts, aside = FakeFacts(), dict[str, str]()
+    for text, name in (("[", f"{UNREAD}{FACTS}{GROUP}"), ("{", f"{UNREAD}2-{FACTS}{GROUP}")):
         facts.kept[FACTS + GROUP] = text
         life = Life(facts)
         assert life.router.place(GROUP) is None
         life.router.place_group(GROUP, Road.UPSTREAM)
         life.places.write(GROUP)
-        assert facts.kept == {UNREAD + FACTS + GROUP: text, FACTS + GROUP: '{"road":"upstream"}'}
+        aside[name] = text
+        assert facts.kept == {**aside, FACTS + GROUP: '{"road":"upstream"}'}
