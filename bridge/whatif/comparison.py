@@ -11,10 +11,11 @@ from bridge.telemetry.schema import facts
 from bridge.telemetry.schema.facts import Event
 from bridge.telemetry.schema.terms import Cause
 from bridge.whatif.configuration import Configuration
+from bridge.whatif.freezes import behind_freezes
 from bridge.whatif.history import Unknown, read_history
 from bridge.whatif.inputs import History, Input, Recorded, TopicsBecame
 from bridge.whatif.measures import Measured, measure, summed
-from bridge.whatif.play import Prediction, predict
+from bridge.whatif.play import Prediction, plays_classic, predict
 from bridge.whatif.timed_events import TimedEvent, on_one_timeline
 from translators.dialects.counts import counted
 
@@ -140,7 +141,7 @@ class Comparison:
     """One group: every rebalance of either side once; `reason` says why nothing was played, "" if it was.
 
     `loose_recorded` and `loose_predicted` are stalls and work outside of any rebalance; `set_aside` counts rebalances
-    of the record that could not be played.
+    of the record that could not be played, `unanswered` names those of which the play says nothing to go by.
     """
 
     rows: tuple[Became, ...] = ()
@@ -148,6 +149,7 @@ class Comparison:
     loose_predicted: Measured | None = None
     set_aside: int = 0
     reason: str = ""
+    unanswered: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -181,7 +183,15 @@ def compare(group_id: str, events: Sequence[Event], configuration: Configuration
         loose_recorded=recorded.loose,
         loose_predicted=predicted.loose,
         set_aside=history.set_aside,
+        unanswered=_unanswered(history, is_classic=plays_classic(history, configuration)),
     )
+
+
+def _unanswered(history: History, *, is_classic: bool) -> tuple[str, ...]:
+    """The rebalances that somebody may have made who was only frozen, where the play does not know of that."""
+    homes = _homes(history)
+    found = {homes[one] for one in behind_freezes(history, is_classic=is_classic) if one in homes}
+    return tuple(one.rebalance_id for one in history.recorded if one.rebalance_id in found)
 
 
 def _moments(prediction: Prediction) -> list[TimedEvent]:

@@ -90,7 +90,7 @@ class Play:
         coordinator = Coordinator(history.group_id, _settings(configuration), began_us)
         coordinator.on_turn = self._announce
         self._configuration = configuration
-        self._is_classic = _is_classic(history, configuration)
+        self._is_classic = plays_classic(history, configuration)
         self._group = PlayedGroup(history=history, timeline=Timeline(began_us), coordinator=coordinator)
         self._members: dict[MemberId, PlayedMember] = {}
         self._triggers: list[Trigger] = []
@@ -219,7 +219,8 @@ class Play:
         self._triggers += [Trigger(event_id, fact.rebalance_id) for fact in fresh]
 
 
-def _is_classic(history: History, configuration: Configuration) -> bool:
+def plays_classic(history: History, configuration: Configuration) -> bool:
+    """Whether the members of a history speak the classic protocol in its play."""
     if configuration.protocol is None:
         return history.is_classic
     return configuration.protocol is Spoken.CLASSIC

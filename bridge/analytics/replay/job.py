@@ -136,7 +136,9 @@ def gather(plays: DataFrame, rows: DataFrame, words: str) -> Report:
     played = [(row["group_id"], row["play"]) for row in found]
     return Report(
         configuration=words,
-        groups=[group_replay(group_id, play["rows"]) for group_id, play in played if not play["reason"]],
+        groups=[
+            group_replay(group_id, play["rows"], play["unanswered"]) for group_id, play in played if not play["reason"]
+        ],
         set_aside=[
             SetAside(group_id=group_id, reason=play["reason"] or BEGINS_IN_THE_MIDDLE, rebalances=play["set_aside"])
             for group_id, play in played
@@ -146,13 +148,14 @@ def gather(plays: DataFrame, rows: DataFrame, words: str) -> Report:
     )
 
 
-def group_replay(group_id: str, rows: Sequence[Row]) -> GroupReplay:
+def group_replay(group_id: str, rows: Sequence[Row], unanswered: Sequence[str] = ()) -> GroupReplay:
     """One group's rows with the sums of both sides."""
     return GroupReplay(
         group_id=group_id,
         recorded=_figures(sum(1 for row in rows if row["rebalance_id"]), [row["recorded"] for row in rows]),
         predicted=_figures(sum(len(row["predicted_ids"]) for row in rows), [row["predicted"] for row in rows]),
         rows=[_document(row) for row in sorted(rows, key=lambda row: int(row["began_us"]))],
+        unanswered=[*unanswered],
     )
 
 

@@ -26,7 +26,8 @@ FIGURES = ("duration_us", "told", "disturbed", "stalls", "stall_us", "busy_us")
 _SIDE = f"struct<{', '.join(f'{name}: bigint' for name in FIGURES)}>"
 PLAY_TYPE = (
     "struct<set_aside: bigint, reason: string, rows: array<struct<rebalance_id: string, predicted_ids: array<string>, "
-    f"began_us: bigint, cause: string, became: string, recorded: {_SIDE}, predicted: {_SIDE}>>>"
+    f"began_us: bigint, cause: string, became: string, recorded: {_SIDE}, predicted: {_SIDE}>>, "
+    "unanswered: array<string>>"
 )
 Side = tuple[int, ...]
 
@@ -49,6 +50,7 @@ class Played(NamedTuple):
     set_aside: int
     reason: str
     rows: list[PlayRow]
+    unanswered: list[str]
 
 
 def play_groups(rows: DataFrame, configuration: Configuration) -> DataFrame:
@@ -91,7 +93,7 @@ def play_group(group_id: str, events: Sequence[Event], configuration: Configurat
     loose = Became(found.loose_recorded, () if found.loose_predicted is None else (found.loose_predicted,))
     if loose.recorded is not None or loose.predicted:
         rows.append(_row(loose))
-    return Played(found.set_aside, found.reason, rows)
+    return Played(found.set_aside, found.reason, rows, [*found.unanswered])
 
 
 def replays(plays: DataFrame, words: str) -> DataFrame:

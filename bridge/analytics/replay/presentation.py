@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from bridge.whatif.freezes import unanswered_words
 from translators.dialects.counts import counted
 
 ROWS_SHOWN_MAX = 20
@@ -45,12 +46,13 @@ class ReplayRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupReplay:
-    """One group: both sides, and each rebalance in the order of time."""
+    """One group: both sides, each rebalance in the order of time, and those of which the play has no answer."""
 
     group_id: str
     recorded: Figures
     predicted: Figures
     rows: Sequence[ReplayRow]
+    unanswered: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,7 @@ def document(report: Report) -> Mapping[str, object]:
             "recorded": asdict(one.recorded),
             "predicted": asdict(one.predicted),
             "rebalances": [asdict(row) for row in one.rows],
+            "unanswered": [*one.unanswered],
         }
         for one in report.groups
     ]
@@ -120,6 +123,8 @@ def terminal(report: Report) -> Iterator[str]:
         yield from (f"  {_about(row)}: {row.became}" for row in group.rows[:ROWS_SHOWN_MAX])
         if len(group.rows) > ROWS_SHOWN_MAX:
             yield f"  … and {len(group.rows) - ROWS_SHOWN_MAX} more: --json and --out have them all"
+        if group.unanswered:
+            yield f"  not answered: {unanswered_words(group.unanswered)}"
     yield ""
     yield from _aside(report)
 
@@ -139,6 +144,8 @@ def markdown(report: Report) -> str:
         lines += ["|---|---|---|"]
         lines += [f"| {_name(row)} | {row.cause or '-'} | {row.became} |" for row in group.rows]
         lines.append("")
+        if group.unanswered:
+            lines += [f"Not answered: {unanswered_words(group.unanswered)}.", ""]
     return "\n".join([*lines, *_aside(report), ""])
 
 

@@ -14,6 +14,7 @@ from bridge.analytics.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, T
 from bridge.telemetry.event_log.files import event_files
 from bridge.telemetry.trace.selection import NothingToShow, find_folder, log_options
 from bridge.whatif.configuration import Unplayable, configure
+from bridge.whatif.freezes import unanswered_words
 
 SECOND_US = 1_000_000
 MEASURES: Mapping[str, str] = {
@@ -140,7 +141,12 @@ def _as_json(told: Told) -> str:
 
 
 def _sums_as_json(look: Look) -> str:
-    return json.dumps({"recorded": asdict(look.recorded), "predicted": asdict(look.predicted)}, separators=(",", ":"))
+    told = {
+        "recorded": asdict(look.recorded),
+        "predicted": asdict(look.predicted),
+        "unanswered": [*look.unanswered],
+    }
+    return json.dumps(told, separators=(",", ":"))
 
 
 def _sums(group: str, look: Look) -> Iterator[str]:
@@ -149,6 +155,8 @@ def _sums(group: str, look: Look) -> Iterator[str]:
     for name, words in MEASURES.items():
         before, after = _value(look.recorded, name), _value(look.predicted, name)
         yield f"{words:<50}{_number(before):>12}{_number(after):>12}{_number(before - after):>12}"
+    if look.unanswered:
+        yield f"not answered: {unanswered_words(look.unanswered)}"
 
 
 def _value(side: Side, name: str) -> float:

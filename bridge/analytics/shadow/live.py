@@ -94,7 +94,7 @@ class Told:
 class Look:
     """One comparison: what was not told before, all of it, and why nothing could be played ("" if it could).
 
-    `open` counts the rebalances that are too young to be told.
+    `open` counts the rebalances that are too young to be told; of those that `unanswered` names the play has no answer.
     """
 
     new: tuple[Told, ...]
@@ -102,6 +102,7 @@ class Look:
     recorded: Side
     predicted: Side
     reason: str
+    unanswered: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -124,6 +125,7 @@ class Shadow:
             recorded=_side(tuple(_recorded(found))),
             predicted=_side(tuple(_predicted(found))),
             reason=found.reason,
+            unanswered=found.unanswered,
         )
 
 

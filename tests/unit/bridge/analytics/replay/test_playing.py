@@ -122,7 +122,7 @@ def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason() -
     events = of_group(one_run(1), "orders0")
     blind = [event for event in events if isinstance(event.fact, RebalanceBegan | PhaseBegan)]
     begun = sum(isinstance(event.fact, RebalanceBegan) for event in blind)
-    assert play_group("orders0", blind, CONSUMER) == Played(begun, "history-begins-in-the-middle", [])
+    assert play_group("orders0", blind, CONSUMER) == Played(begun, "history-begins-in-the-middle", [], [])
 
 
 @pytest.mark.parametrize("kind", [CommitPassed.kind])

@@ -1,6 +1,7 @@
 """A replay for the terminal, as Markdown and as JSON."""
 
 import json
+from dataclasses import replace
 
 from bridge.analytics.replay.presentation import (
     ROWS_SHOWN_MAX,
@@ -66,6 +67,16 @@ def test_terminal_tells_both_sides_and_what_is_saved() -> None:
         "lines set aside: 2 foreign",
         "rebalances set aside: 4 of bills (history-begins-in-the-middle)",
     ]
+
+
+def test_every_form_says_what_is_not_answered() -> None:
+    """A figure that is worth nothing is not read as one."""
+    one = replace(report(row(1)).groups[0], unanswered=["orders@b1-1"])
+    told = replace(report(), groups=[one])
+    assert [line for line in terminal(told) if line.startswith("  not answered: a member's session was over ")]
+    assert "\nNot answered: a member's session was over " in markdown(told)
+    assert json.loads(json.dumps(document(told)))["groups"][0]["unanswered"] == ["orders@b1-1"]
+    assert "ot answered" not in markdown(report(row(1)))
 
 
 def test_terminal_shows_the_first_rebalances_of_many_and_where_all_are() -> None:
