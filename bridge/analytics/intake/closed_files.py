@@ -56,8 +56,8 @@ def closed(files: Iterable[Path], now_s: float, settled_s: int) -> list[Path]:
     """The files that have a successor in their run, that end with the stop of the bridge, or that nobody touched; not
     what is gone by now.
     """
-    known = {path: _place(path) for path in files}
-    last = {boot: max(index for other, index in known.values() if other == boot) for boot, _ in known.values()}
+    known = {path: place_of(path.name) for path in files}
+    last = dict(sorted(known.values()))
     return [path for path, (boot, index) in known.items() if index < last[boot] or _is_at_rest(path, now_s, settled_s)]
 
 
@@ -116,6 +116,7 @@ def _copy(path: Path, place: Path) -> bool:
     return True
 
 
-def _place(path: Path) -> tuple[str, int]:
-    found = NAME.fullmatch(path.name)
-    return (found["boot"], int(found["index"])) if found else (path.name, 0)
+def place_of(name: str) -> tuple[str, int]:
+    """The run that a file is of, and its place among the files of that, from 1; 0 for one that is called otherwise."""
+    found = NAME.fullmatch(name)
+    return (found["boot"], int(found["index"])) if found else (name, 0)

@@ -1,10 +1,11 @@
-"""What a topic no longer held when a stream came to it: offsets that were next by the checkpoint, and did not come.
+"""What was gone before a stream came to it, written down; of a topic, offsets that were next by the checkpoint, and did
+not come.
 
 Kafka removes records from the front of a partition, so what is gone lies before the first one that came.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -26,27 +27,33 @@ _SCHEMA = f"{SOURCE} string, from_offset long, to_offset long, detail string"
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Offsets of a partition from the first that is missing to the first that is not, None where there is none."""
+    """Offsets of a partition, or numbers of a run, from the first that is missing to the first that is not, None where
+    there is none.
+    """
 
     source: str
     from_offset: int
     to_offset: int | None
     detail: str
+    unit: str = OFFSET
 
 
 def note_gaps(store: Store, records: DataFrame, batch: int) -> list[Gap]:
-    """Write down what is missing before the records (`SOURCE`, `OFFSET`) of a batch that the checkpoint has planned,
-    in place of what an earlier attempt at it wrote.
-    """
+    """Write down what is missing before the records (`SOURCE`, `OFFSET`) of a batch that the checkpoint has planned."""
     first = {row[SOURCE]: row[OFFSET] for row in records.groupBy(SOURCE).agg(f.min(OFFSET).alias(OFFSET)).collect()}
     before = ("offsets", str(batch - 1)) if batch else ("sources", "0", "0")
     start, end = (_offsets(store, *names) for names in (before, ("offsets", str(batch))))
     found = gaps_between(start, end, first)
-    if found:
-        rows = [(gap.source, gap.from_offset, gap.to_offset, gap.detail) for gap in found]
+    write_gaps(store, found, batch)
+    return found
+
+
+def write_gaps(store: Store, gaps: Sequence[Gap], batch: int) -> None:
+    """Write down what is missing in a batch, in place of what an earlier attempt at it wrote."""
+    if gaps:
+        rows = [(gap.source, gap.from_offset, gap.to_offset, gap.detail) for gap in gaps]
         told = store.spark.createDataFrame(rows, _SCHEMA)
         store.put_batch(GAPS, conform(GAPS, told.withColumns({DATE: f.current_date(), BATCH: f.lit(batch)})), batch)
-    return found
 
 
 def gaps_between(start: Offsets, end: Offsets, first: Offsets) -> list[Gap]:

@@ -1,13 +1,19 @@
 """Which numbers of a run came, as bits: enough to say that none came twice, without sorting anything."""
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 SPAN_MAX = 2**24
 """Numbers that are farther apart are not told apart here: 2 MB of bits."""
 NOTE_MAX = 2**18
 """More letters than that are not written down with a batch."""
+BITS_WRITTEN_MAX, STRETCHES_MAX = 2**16, 500
+"""More bits than that are written as stretches of equal ones, if those are not too many: what a stream has missed is
+one, and was so long that nothing at all was written, and every restart read all events.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +79,31 @@ def grown(seen: Mapping[str, Seen], came: Came) -> dict[str, Seen] | None:
 
 def written_seen(seen: Mapping[str, Seen]) -> str:
     """What came of each run as text; nothing where that is too long, as it is of runs that came far out of order."""
-    text = json.dumps({boot: [one.through, f"{one.above:x}"] for boot, one in seen.items()})
+    text = json.dumps({boot: [one.through, _written(one.above)] for boot, one in seen.items()})
     return text if len(text) <= NOTE_MAX else ""
 
 
 def read_seen(text: str) -> dict[str, Seen]:
     """The same, read again."""
-    return {boot: Seen(through, int(above, 16)) for boot, (through, above) in json.loads(text).items()}
+    return {boot: Seen(through, _read(above)) for boot, (through, above) in json.loads(text).items()}
+
+
+def _written(bits: int) -> str | list[int]:
+    """Bits in hexadecimal, or how many zeros, ones, zeros … there are from bit 0 on."""
+    if bits.bit_length() > BITS_WRITTEN_MAX:
+        found = islice(re.finditer("0+|1+", f"{bits:b}"[::-1]), STRETCHES_MAX + 1)
+        stretches = [len(one[0]) for one in found]
+        if len(stretches) <= STRETCHES_MAX:
+            return stretches if not bits & 1 else [0, *stretches]
+    return f"{bits:x}"
+
+
+def _read(written: str | Sequence[int]) -> int:
+    if isinstance(written, str):
+        return int(written, 16)
+    bits, place = 0, 0
+    for number, length in enumerate(written):
+        if number % 2:
+            bits |= ((1 << length) - 1) << place
+        place += length
+    return bits

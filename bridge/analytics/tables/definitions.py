@@ -251,12 +251,12 @@ REJECTED = Table(
 
 GAPS = Table(
     "gaps",
-    "one row per stretch of a partition that was gone before a stream came to it (`--on-gap note`)",
+    "one row per stretch of a partition (`--on-gap note`), or of a run in a folder, that was gone before a stream came",
     ("source", "from_offset", "batch"),
     (
-        text("source", "topic and partition"),
-        number("from_offset", "the first offset that is missing"),
-        number("to_offset", "the first offset behind them, null where the partition itself is gone"),
+        text("source", "topic and partition, or `boot` and the run"),
+        number("from_offset", "the first offset that is missing; of a run, the first number"),
+        number("to_offset", "the first one behind them, null where the partition itself is gone"),
         text("detail", "what was seen, in words"),
         Column(DATE, ColumnType.DATE, "UTC day in which the stream noticed; the files lie by it"),
         number(BATCH, "micro-batch of the stream in which they are missing"),

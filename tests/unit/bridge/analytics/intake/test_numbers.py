@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.analytics.intake.numbers import NOTE_MAX, SPAN_MAX, Numbers, Seen, grown, read_seen, written_seen
+from bridge.analytics.intake.numbers import (
+    BITS_WRITTEN_MAX,
+    NOTE_MAX,
+    SPAN_MAX,
+    Numbers,
+    Seen,
+    grown,
+    read_seen,
+    written_seen,
+)
 
 SMALL = st.sets(st.integers(1, 90), min_size=1)
 
@@ -63,4 +72,19 @@ def test_what_came_is_written_and_read_again() -> None:
     """Unless it is too long to stand in the log of a table."""
     seen = {"b1": Seen(7, 0b101), "b2": Seen()}
     assert read_seen(written_seen(seen)) == seen
-    assert written_seen({"b1": Seen(0, 1 << 4 * NOTE_MAX)}) == ""
+    assert written_seen({"b1": Seen(0, int("a" * NOTE_MAX, 16))}) == ""
+
+
+@given(st.lists(st.integers(1, BITS_WRITTEN_MAX * 3), min_size=1, max_size=7))
+def test_long_stretches_that_did_not_come_are_written_shortly(lengths: list[int]) -> None:
+    """What a stream has missed is one: nothing was written behind a million events, and every restart read all events,
+    for ever.
+    """
+    above, place = 0, 0
+    for number, length in enumerate(lengths):
+        above |= ((1 << length) - 1) << place if number % 2 else 0
+        place += length
+    seen = {"b1": Seen(7, above)}
+    text = written_seen(seen)
+    assert read_seen(text) == seen
+    assert len(text) < BITS_WRITTEN_MAX / 4 + 100
