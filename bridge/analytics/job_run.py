@@ -221,8 +221,9 @@ def open_store(spark: SparkSession, out: str) -> Store:
 
 
 def open_tables(spark: SparkSession, out: str) -> Store:
-    """The store for who reads it: versions of its tables that belong together."""
-    store = open_store(spark, out)
+    """The store for who reads it, and may not be allowed to write: versions of its tables that belong together."""
+    _require_plain(out)
+    store = Store(spark, _whole(out))
     if is_old(store):
         with owned(out):
             bring_up(store)
@@ -261,7 +262,7 @@ def _unwritable(path: str, why: str) -> str:
 
 def outcome(store: Store) -> Outcome:
     """Count what is in the store."""
-    rows = {name: store.read(table).count() for name, table in TABLES.items()}
+    rows = {name: store.count(table) for name, table in TABLES.items()}
     return Outcome(rows, set_aside(store))
 
 

@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.intake.batches import Intake, intake_after
-from bridge.analytics.intake.closed_files import Inbox, let_go
+from bridge.analytics.intake.batches import FIRST_BATCH, Intake, intake_after
+from bridge.analytics.intake.closed_files import Inbox, files_in, let_go
 from bridge.analytics.intake.delivery import Delivery
-from bridge.analytics.intake.gaps import Gap, note_gaps
+from bridge.analytics.intake.file_gaps import file_gaps
+from bridge.analytics.intake.gaps import Gap, note_gaps, write_gaps
 from bridge.analytics.intake.sources import (
     NO_TOPIC,
     FolderSource,
@@ -51,6 +52,7 @@ from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.publishing import published
 from bridge.analytics.tables.store import CHECKPOINT, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
+from bridge.analytics.tables.takeover import last_noted
 from bridge.analytics.tables.upkeep import Upkeep, first_live_day
 
 INBOX = "_inbox"
@@ -83,14 +85,20 @@ class Stream:
         writer = source.rows(self._store.spark).writeStream
         writer = writer.foreachBatch(lambda rows, batch: self._take_noted(source, rows, batch))
         writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
-        return (writer.trigger(availableNow=True) if is_once else writer).start()
+        # Spark by itself looks a hundred times a second whether there is more: a broker is asked each time, and of a
+        # folder all names are read that were ever there.
+        every = f"{source.look_s} seconds"
+        return (writer.trigger(availableNow=True) if is_once else writer.trigger(processingTime=every)).start()
 
     def take(self, delivery: Delivery, batch: int) -> None:
         """One micro-batch."""
+        self._taking().take(delivery, batch)
+        self.last_batch = batch
+
+    def _taking(self) -> Intake:
         if self._intake is None:
             self._intake = intake_after(self._store)
-        self._intake.take(delivery, batch)
-        self.last_batch = batch
+        return self._intake
 
     def close(self) -> None:
         """Let go of what is kept for further batches: the tables need the room."""
@@ -106,6 +114,8 @@ class Stream:
                 rows = rows.persist(StorageLevel.DISK_ONLY)
                 tell_gaps(note_gaps(self._store, rows, batch))
             delivery = source.delivery(rows)
+            if is_new and isinstance(source, FolderSource) and source.is_inbox:
+                tell_gaps(self._note_file_gaps(source, delivery, batch))
             self.take(delivery, batch)
             if isinstance(source, FolderSource) and source.is_inbox:
                 # Before Spark notes the batch as done: who dies here has it handed over again, and lets go of it then.
@@ -116,6 +126,13 @@ class Stream:
             raise
         finally:
             rows.unpersist()
+
+    def _note_file_gaps(self, source: FolderSource, delivery: Delivery, batch: int) -> list[Gap]:
+        """Gone on with in any case: a file that somebody brings back is taken however late."""
+        known = [path.name for path in files_in(Path(source.folder))]
+        gaps = file_gaps(delivery.files, known, self._taking().seen, is_first=batch == FIRST_BATCH)
+        write_gaps(self._store, gaps, batch)
+        return gaps
 
     def refresh(self, last_batch: int) -> None:
         """Bring all tables up to this batch; what came since the last time, be it that of a process before this one,
@@ -247,12 +264,20 @@ def inbox_of(wanted: StreamSpec) -> Inbox:
 
 def require_own(store: Store) -> None:
     """Raise AnalyticsError if the tables are not those of the stream that goes on here: what they hold would be taken
-    for what this one has taken.
+    for what this one has taken; or if they lack what it has taken.
     """
     if store.log(EVENTS).version is not None and not store.has_stream():
         raise AnalyticsError(
             f"EB-ANALYTICS-034: the tables in {store.root} are of a run, or of a stream whose folder {CHECKPOINT} is "
             "gone; name another --out, or remove that directory first"
+        )
+    noted, done = last_noted(store), store.log(EVENTS).done()
+    if noted > done:
+        raise AnalyticsError(
+            f"EB-ANALYTICS-041: the stream into {store.root} has noted batch {noted} as taken, and {EVENTS.name} has "
+            f"them up to {done} only: commits of that table are gone, as of a disk that lost its end, and no source "
+            f"would give their events again; put a copy of {EVENTS.name}/_delta_log back, or take the log from its "
+            "begin with another --out"
         )
 
 
@@ -320,4 +345,4 @@ def tell_gaps(gaps: Iterable[Gap]) -> None:
     """Say at once what is missing: nobody looks into a table for what nobody expects."""
     for gap in gaps:
         until = "" if gap.to_offset is None else f" to {gap.to_offset}"
-        click.echo(f"gap in {gap.source} from offset {gap.from_offset}{until}: {gap.detail}", err=True)
+        click.echo(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}", err=True)

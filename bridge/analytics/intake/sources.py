@@ -37,13 +37,14 @@ NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSource:
     """A topic; `batch_lines` bounds how many lines a micro-batch takes; whether to go on with what there is where the
-    topic no longer holds what comes next.
+    topic no longer holds what comes next; and how many seconds lie between two looks for more.
     """
 
     bootstrap: str
     topic: str
     batch_lines: int
     goes_on_at_gaps: bool = False
+    look_s: int = 1
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The records of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
@@ -73,12 +74,13 @@ class TopicSource:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSource:
     """A folder of complete files; `batch_files` bounds how many of them a micro-batch takes. Those of an inbox are the
-    stream's own, and nobody needs what they hold once it has been taken.
+    stream's own, and nobody needs what they hold once it has been taken; it is fed as often as somebody looks.
     """
 
     folder: str
     batch_files: int
     is_inbox: bool = False
+    look_s: int = 5
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The paths of all files there are, and of those that come; what is in them nobody reads for that."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as f
 
 from bridge.analytics.tables.definitions import EVENTS
@@ -71,8 +71,9 @@ class History:
         """
         fresh = self.store.read_batches(EVENTS, self.last_batch, last_batch)
         after, former = self.last_batch, self.order()
-        chunks = self._note_runs(fresh)
-        groups, late = self._note_groups(fresh)
+        told = _spans(fresh)
+        chunks = self._note_runs([row for row in told if row["chunk"] is not None])
+        groups, late = self._note_groups([row for row in told if row["chunk"] is None and row["group_id"] is not None])
         self.last_batch = last_batch
         order, known = self.order(), {*former}
         is_turned = tuple(boot for boot in order if boot in known) != former
@@ -85,17 +86,15 @@ class History:
         """The runs as `positions.runs` orders them."""
         return tuple(sorted(self.began, key=lambda boot: (self.began[boot][1], boot)))
 
-    def _note_groups(self, fresh: DataFrame) -> tuple[frozenset[str], frozenset[str]]:
+    def _note_groups(self, told: Sequence[Row]) -> tuple[frozenset[str], frozenset[str]]:
         """The groups of which new events speak, and those of them that are late.
 
         Put in order here: Spark would need the order of all runs for it, which is a job more.
         """
         seq = partial(_seq, _places(self.order()))
-        ends = (f.min("number").alias("least"), f.max("number").alias("most"))
-        told = fresh.where(f.col("group_id").isNotNull()).groupBy("group_id", "boot").agg(*ends).collect()
         spans: dict[str, list[Place]] = {}
-        for group, boot, least, most in told:
-            spans.setdefault(group, []).extend(((boot, least), (boot, most)))
+        for row in told:
+            spans.setdefault(row["group_id"], []).extend(((row["boot"], row["least"]), (row["boot"], row["most"])))
         late: set[str] = set()
         for group, places in spans.items():
             end, last = seq(self.ends.get(group, self.forgotten)), max(places, key=seq)
@@ -120,12 +119,23 @@ class History:
         for group in by_age[: max(0, len(by_age) - GROUPS_KEPT_MAX)]:
             self.forgotten = max(self.forgotten or self.ends[group], self.ends.pop(group), key=partial(_seq, places))
 
-    def _note_runs(self, fresh: DataFrame) -> frozenset[Place]:
-        lowest = f.min(f.struct("number", "wall_us")).alias("lowest")
-        rows = fresh.groupBy("boot", chunk_of_number()).agg(lowest).select("boot", "chunk", "lowest.*").collect()
-        for boot, _, number, wall_us in rows:
-            self.began[boot] = min((number, wall_us), self.began.get(boot, (number, wall_us)))
-        return frozenset((boot, chunk) for boot, chunk, _, _ in rows)
+    def _note_runs(self, told: Sequence[Row]) -> frozenset[Place]:
+        for row in told:
+            boot, lowest = row["boot"], (row["least"], row["wall_us"])
+            self.began[boot] = min(lowest, self.began.get(boot, lowest))
+        return frozenset((row["boot"], row["chunk"]) for row in told)
+
+
+def _spans(fresh: DataFrame) -> list[Row]:
+    """The `least` number of new events with its `wall_us`, and the `most`, in one look at them: of each group and run,
+    without a `chunk`, and of each chunk of a run, without a group.
+    """
+    rows = fresh.select("group_id", "boot", "number", "wall_us", chunk_of_number())
+    least = f.min(f.struct("number", "wall_us")).alias("lowest")
+    sets = [["group_id", "boot"], ["boot", "chunk"]]
+    told = rows.groupingSets(sets, "group_id", "boot", "chunk").agg(least, f.max("number").alias("most"))
+    lowest = (f.col("lowest.number").alias("least"), f.col("lowest.wall_us"))
+    return told.select("group_id", "boot", "chunk", "most", *lowest).collect()
 
 
 def _places(order: Sequence[str]) -> Mapping[str, int]:

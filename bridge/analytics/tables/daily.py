@@ -31,7 +31,8 @@ def daily(tables: Mapping[str, DataFrame], joined_before: DataFrame | None = Non
     came = joined(tables[EVENTS.name])
     if joined_before is not None:
         both = came.unionByName(joined_before.select(*KEY, JOINED).where(f.col(JOINED) > 0))
-        came = _of(both, [f.sum(JOINED).alias(JOINED)])
+        # Two pieces of a few rows each: Spark would move them, and then all that they are put beside.
+        came = _of(both.coalesce(1), [f.sum(JOINED).alias(JOINED)])
     parts = [
         _of(tables[REBALANCES.name], _rebalances()),
         _of(tables[STALLS.name], _stalls()),

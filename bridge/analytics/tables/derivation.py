@@ -110,7 +110,8 @@ class Derivation:
     def _note_clocks(self, extent: Extent) -> None:
         """The jumps that are known, but for those at events of these chunks and behind them, which are found anew.
 
-        An event is compared with the one before it, so the chunks before these are read, too.
+        An event is compared with the one before it, so the chunks before these are read, too. Where no clock jumped,
+        then or now, nothing is written: rows of other reasons that share a file with jumps would be copied each time.
         """
         judged = {(boot, chunk + step) for boot, chunk in extent.chunks for step in (0, 1)}
         read = {(boot, chunk + step) for boot, chunk in extent.chunks for step in (-1, 0, 1)}
@@ -118,9 +119,12 @@ class Derivation:
         for boot, chunk in read:
             spans.setdefault(boot, []).append((chunk * CHUNK, (chunk + 1) * CHUNK - 1))
         events = in_chunks(self.store.read_chunks(EVENTS, spans, self.last_batch), self._frame(read))
-        found = in_chunks(clock_jumps(events), self._frame(judged))
+        found = in_chunks(clock_jumps(events), self._frame(judged)).localCheckpoint()
         known = self.store.read_batches(REJECTED, DERIVED_BATCH - 1, DERIVED_BATCH).select("*", chunk_of_number())
-        others = known.join(f.broadcast(self._frame(judged)), ["boot", "chunk"], "left_anti")
+        named = f.broadcast(self._frame(judged))
+        if found.isEmpty() and known.join(named, ["boot", "chunk"], "left_semi").isEmpty():
+            return
+        others = known.join(named, ["boot", "chunk"], "left_anti")
         self.store.put_batch(REJECTED, conform(REJECTED, found.unionByName(others)), DERIVED_BATCH)
 
     def _frame(self, chunks: set[tuple[str, int]]) -> DataFrame:

@@ -11,11 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.schema import ArrayType, PrimitiveType
 from deltalake.transaction import AddAction, RemoveAction
 
-from bridge.analytics.tables.definitions import BATCH, DATE, ColumnType, Table
+from bridge.analytics.errors import AnalyticsError, first_line
+from bridge.analytics.tables.definitions import (
+    BATCH,
+    DATE,
+    EVENTS,
+    GAPS,
+    REJECTED,
+    REPLAYS,
+    ColumnType,
+    Table,
+)
 
 DELTA_TYPES: Mapping[ColumnType, PrimitiveType | ArrayType] = {
     ColumnType.TEXT: PrimitiveType("string"),
@@ -46,6 +56,8 @@ CHECKPOINT_COMMITS = "100"
 """After so many commits Delta writes down all files of a table, so that nobody has to read the log from its begin."""
 NOTHING_YET = -1
 HOUR_S = 3_600
+WHY_MAX = 200
+"""Delta writes down all that it knows of the files beside."""
 ATTEMPTS = 5
 """So often a commit is tried again that came at the same time as another one."""
 Value = str | int
@@ -100,11 +112,22 @@ def _is_within(value: Value, least: Value, most: Value) -> bool:
 
 
 class TableLog:
-    """The log of a table in a folder, as it is now or was at a version; a table without one is empty."""
+    """The log of a table in a folder, as it is now or was at a version; a table without one is empty.
+
+    Raise AnalyticsError if the log is damaged, or is not there though somebody knows a version of it.
+    """
 
     def __init__(self, folder: str, table: Table, version: int | None = None) -> None:
         self._folder, self._table = folder, table
-        self._delta = DeltaTable(folder, version=version) if DeltaTable.is_deltatable(folder) else None
+        try:
+            self._delta = DeltaTable(folder, version=version) if DeltaTable.is_deltatable(folder) else None
+        except DeltaError as problem:
+            raise _damaged(folder, table, first_line(problem)) from problem
+        if self._delta is None and version is not None:
+            raise _damaged(folder, table, f"version {version} of the table was known, and there is no log")
+        if self._delta is not None and _is_empty(self._line(self._delta.version())):
+            # Delta takes an empty commit for one that changes nothing.
+            raise _damaged(folder, table, f"version {self._delta.version()} of it is an empty file")
 
     @property
     def version(self) -> int | None:
@@ -189,8 +212,12 @@ class TableLog:
 
     def _is_before(self, version: int, hours: int) -> bool:
         """Whether a version was written so many hours ago, by the age of its line in the log, as Delta has it."""
-        line = Path(self._folder, "_delta_log", f"{version:020}.json")
+        line = self._line(version)
         return not line.exists() or time.time() - line.stat().st_mtime >= hours * HOUR_S
+
+    def _line(self, version: int) -> Path:
+        """What the log says of a version, where it is of this machine."""
+        return Path(self._folder, "_delta_log", f"{version:020}.json")
 
     def commit(
         self,
@@ -279,6 +306,22 @@ class TableLog:
             )
             self._delta.update_incremental()
         return self._delta
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and not path.stat().st_size
+
+
+def _damaged(folder: str, table: Table, why: str) -> AnalyticsError:
+    without = f"remove {folder}: the next run, or stream, makes that table anew"
+    if table in {EVENTS, REPLAYS}:
+        without = "make the tables anew from the event log, with another --out"
+    elif table in {REJECTED, GAPS}:
+        without = f"remove {folder}: what it listed is gone then, and no other table needs it"
+    return AnalyticsError(
+        f"EB-ANALYTICS-040: the log of the table {table.name} can't be read ({why:.{WHY_MAX}}): a file of "
+        f"{folder}/_delta_log is gone or damaged, as of a disk that lost its end; put a copy of it back, or {without}"
+    )
 
 
 def statistics(table: Table) -> list[str]:

@@ -10,7 +10,8 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables.current_files import BEFORE, MOVES
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, ON_DEMAND, TABLES, Table
-from bridge.analytics.tables.publishing import publish
+from bridge.analytics.tables.publishing import publish, published
+from bridge.analytics.tables.snapshot import versions_of
 from bridge.analytics.tables.store import CHECKPOINT, NEXT, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 
@@ -40,7 +41,7 @@ def require_moved(store: Store) -> None:
 
 def take_over(store: Store) -> None:
     """Read what is old once, and let Delta tables stand in its place; only for who knows that nobody else does."""
-    done = _last_done(store) if store.has_stream() else None
+    done = last_noted(store) if store.has_stream() else None
     store.files.make_folder(store.path(BEFORE))
     for table in ALL:
         if not _is_old(store, table):
@@ -58,7 +59,9 @@ def take_over(store: Store) -> None:
 
 
 def _is_old(store: Store, table: Table) -> bool:
-    return store.log(table).version is None and bool(store.files.find(store.path(table.name, f"{DATE}=*")))
+    """A table of which a snapshot knows a version has lost its log: in its folder are files that have left it, too."""
+    is_without = store.log(table).version is None and table.name not in versions_of(published(store))
+    return is_without and bool(store.files.find(store.path(table.name, f"{DATE}=*")))
 
 
 def _convert(store: Store, table: Table, done: int | None) -> None:
@@ -71,7 +74,7 @@ def _convert(store: Store, table: Table, done: int | None) -> None:
     store.clear_folder(NEXT)
 
 
-def _last_done(store: Store) -> int:
-    """The last batch that a stream has noted as done: one that was begun after it may be there in part."""
+def last_noted(store: Store) -> int:
+    """The last batch that Spark has noted as done for a stream: one that was begun after it may be there in part."""
     found = store.files.find(store.path(CHECKPOINT, "commits", "[0-9]*"))
     return max((int(path.rpartition("/")[2]) for path in found), default=NOTHING_YET)

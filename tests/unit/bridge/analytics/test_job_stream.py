@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake.file_gaps import NUMBER
 from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import (
@@ -27,7 +29,7 @@ from bridge.analytics.job_stream import (
     tell_gaps,
 )
 from bridge.analytics.specs import StreamSpec
-from bridge.analytics.tables.definitions import REJECTED
+from bridge.analytics.tables.definitions import EVENTS, GAPS, REJECTED
 from bridge.analytics.tables.store import CHECKPOINT, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 from tests.support.fleet_files import write_log
@@ -62,8 +64,12 @@ def test_topic_that_lost_what_comes_next_says_how_to_go_on(words: str, why: str)
 
 def test_gap_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     """With its end, if it has one."""
-    tell_gaps([Gap("t-0", 5, 7, "a"), Gap("t-1", 5, None, "b")])
-    assert capsys.readouterr().err == "gap in t-0 from offset 5 to 7: a\ngap in t-1 from offset 5: b\n"
+    tell_gaps([Gap("t-0", 5, 7, "a"), Gap("t-1", 5, None, "b"), Gap("boot c", 1, 2, "d", NUMBER)])
+    assert capsys.readouterr().err.splitlines() == [
+        "gap in t-0 from offset 5 to 7: a",
+        "gap in t-1 from offset 5: b",
+        "gap in boot c from number 1 to 2: d",
+    ]
 
 
 def test_other_break_says_how_to_go_on() -> None:
@@ -136,6 +142,27 @@ def test_compressed_file_is_told_unless_the_stream_has_taken_it(tmp_path: Path) 
         require_source(wanted)
 
 
+@pytest.mark.parametrize("source", [TOPIC, FolderSource(folder="f", batch_files=1)])
+def test_stream_that_has_nothing_to_do_rests(
+    store: Store, monkeypatch: pytest.MonkeyPatch, source: TopicSource | FolderSource
+) -> None:
+    """By itself Spark asks the broker, or reads all names of the folder, a hundred times a second."""
+    asked: list[object] = []
+    rows = store.spark.readStream.format("rate").load()
+
+    def note(writer: DataStreamWriter, **how: object) -> DataStreamWriter:
+        asked.append(how)
+        return writer
+
+    monkeypatch.setattr(type(source), "rows", lambda *_: rows)
+    monkeypatch.setattr(DataStreamWriter, "trigger", note)
+    monkeypatch.setattr(DataStreamWriter, "start", lambda _: None)
+    for is_once in (True, False):
+        Stream(store).start(source, is_once=is_once)
+    assert asked == [{"availableNow": True}, {"processingTime": f"{source.look_s} seconds"}]
+    assert source.look_s >= 1
+
+
 def test_batch_that_is_complete_is_remembered(store: Store) -> None:
     """Tables are made up to it."""
     stream = Stream(store)
@@ -153,6 +180,19 @@ def test_batch_that_is_taken_once_more_changes_nothing(store: Store) -> None:
         require_own(store)
     Path(store.path(CHECKPOINT)).mkdir()
     require_own(store)
+
+
+def test_stream_whose_events_lack_what_it_has_noted_as_taken_is_told(store: Store) -> None:
+    """A disk lost the last commits of the table, or all of it: nobody gives those events a second time."""
+    commits = Path(store.path(CHECKPOINT, "commits"))
+    commits.mkdir(parents=True)
+    store.commit(EVENTS, [], done=1)
+    for batch in (0, 1):
+        (commits / str(batch)).write_text("v1\n{}")
+        require_own(store)
+    (commits / "2").write_text("v1\n{}")
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-041: .* noted batch 2 as taken, .* up to 1 only"):
+        require_own(store)
 
 
 def test_stream_goes_on_with_what_it_had_only(store: Store) -> None:
@@ -190,6 +230,35 @@ def test_room_of_a_file_is_free_once_it_has_been_taken(store: Store, tmp_path: P
     for name in ("1", ".1.crc"):
         Path(store.path(CHECKPOINT), "commits", name).unlink()
     assert take() == 2
+
+
+def test_files_that_a_bridge_deleted_before_the_stream_came_are_listed(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issue 20, line 2: it went on without a word. A file that comes back is taken however late."""
+    events = tmp_path / "events"
+    write_log(events, FleetPlan(groups=1, rebalances=4), files=4)
+    first, second, third, last = sorted(events.glob("*.jsonl"))
+    counts = [len(path.read_bytes().splitlines()) for path in (first, second, third, last)]
+    wanted = StreamSpec(out=store.root, events=str(events), settled_s=0, batch_files=9)
+
+    def take() -> int:
+        Stream(store).start(source_of(wanted)[0], is_once=True).awaitTermination()
+        return store.count(EVENTS)
+
+    for path in (second, third, last):
+        path.rename(tmp_path / path.name)
+    assert take() == counts[0]
+    first.unlink()
+    (tmp_path / last.name).rename(last)
+    assert take() == counts[0] + counts[3]
+    gap = (counts[0] + 1, sum(counts[:3]) + 1)
+    told = store.read(GAPS).select("source", "from_offset", "to_offset", "batch").collect()
+    assert [tuple(row) for row in told] == [("boot b1", *gap, 1)]
+    assert f"gap in boot b1 from number {gap[0]} to {gap[1]}: files 000002 to 000003 " in capsys.readouterr().err
+    for path in (second, third):
+        (tmp_path / path.name).rename(path)
+    assert (take(), store.count(GAPS)) == (sum(counts), 1)
 
 
 def test_interruption_is_noted_and_not_thrown() -> None:

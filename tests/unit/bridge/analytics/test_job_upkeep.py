@@ -52,7 +52,7 @@ analytics(["upkeep", "--out", {str(tmp_path)!r}])
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended.stderr
-    assert ended.stderr.startswith("Error: EB-ANALYTICS-036: the upkeep broke off (")
+    assert ended.stderr.startswith("Error: EB-ANALYTICS-040: the log of the table flaps can't be read (")
 
 
 @pytest.mark.parametrize("failure", [OSError(28, "full"), DeltaError("no")])

@@ -97,7 +97,7 @@ def test_groups_that_are_forgotten_when_runs_turn_are_late_wherever_they_end(
     assert extent.late == {"g", "k"}
 
 
-def test_looking_at_batches_takes_two_jobs_of_spark(store: Store) -> None:
+def test_looking_at_batches_takes_one_job_of_spark(store: Store) -> None:
     """Most of what a refresh of a small batch costs is the number of jobs: their plans, and the code made for them."""
     brought(store, 0, ("g", "b1", 1, 100), ("h", "b1", 2, 101))
     brought(store, 1, ("g", "b2", 1, 200), ("g", "b1", 3, 102))
@@ -108,7 +108,7 @@ def test_looking_at_batches_takes_two_jobs_of_spark(store: Store) -> None:
     extent = history.advance(1)
     assert extent is not None
     assert not extent.late
-    assert scheduler.numTotalJobs() - before == 2
+    assert scheduler.numTotalJobs() - before == 1
     assert history.ends == {"g": ("b2", 1), "h": ("b1", 2)}
 
 

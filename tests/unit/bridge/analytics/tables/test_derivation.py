@@ -57,3 +57,6 @@ def test_clocks_are_looked_at_again_where_events_came_only(store: Store, monkeyp
     path = next(one.path for one in store.log(EVENTS).files() if one.most["number"] == 7)
     Path(store.path("events", path)).unlink()
     assert bring(3, 15, 16, 19, 20) == ["b-15", "b-23", "b-4"]
+    version = store.log(REJECTED).version
+    assert bring(4, 26, 27) == ["b-15", "b-23", "b-4"]
+    assert store.log(REJECTED).version == version, "where no clock jumped nothing is written"

@@ -9,9 +9,21 @@ import pytest
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables import table_log
 from bridge.analytics.tables.arrow_types import arrow_schema
-from bridge.analytics.tables.definitions import BATCH, CARRIED, CHAIN_HEAD, DATE, EVENTS, FLAPS, REBALANCES, STORMS
+from bridge.analytics.tables.definitions import (
+    BATCH,
+    CARRIED,
+    CHAIN_HEAD,
+    DATE,
+    EVENTS,
+    FLAPS,
+    REBALANCES,
+    REJECTED,
+    STORMS,
+    Table,
+)
 from bridge.analytics.tables.table_log import GROUP, NOTES_AT_MOST, NOTHING_YET, DataFile, TableLog, statistics
 
 DAY = "2025-11-21"
@@ -38,6 +50,37 @@ def test_table_that_is_not_there_has_nothing(tmp_path: Path) -> None:
     log = TableLog(str(tmp_path / "flaps"), FLAPS)
     assert (log.version, log.files(), log.done(), log.note()) == (None, [], NOTHING_YET, None)
     assert not (tmp_path / "flaps").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "way"),
+    [
+        (FLAPS, "or remove {folder}: the next run, or stream, makes that table anew"),
+        (REJECTED, "or remove {folder}: what it listed is gone then"),
+        (EVENTS, "or make the tables anew from the event log, with another --out"),
+    ],
+)
+@pytest.mark.parametrize("left", [b"", b"{", b"\0" * 200])
+def test_log_that_is_damaged_says_which_and_what_to_do(tmp_path: Path, table: Table, way: str, left: bytes) -> None:
+    """A disk that lost its end leaves the last commit empty, cut, or of nothing but zeros."""
+    folder = tmp_path / table.name
+    log = TableLog(str(folder), table)
+    log.commit([])
+    (folder / "_delta_log" / f"{log.version:020}.json").write_bytes(left)
+    with pytest.raises(AnalyticsError) as told:
+        TableLog(str(folder), table)
+    sentence = str(told.value)
+    assert sentence.startswith(f"EB-ANALYTICS-040: the log of the table {table.name} can't be read (")
+    assert f"{folder}/_delta_log" in sentence
+    assert way.format(folder=folder) in sentence
+
+
+def test_table_that_was_known_and_has_no_log_is_not_empty(tmp_path: Path) -> None:
+    """A report would say that nothing ever happened."""
+    with pytest.raises(
+        AnalyticsError, match=r"^EB-ANALYTICS-040: .*\(version 3 of the table was known, and there is no"
+    ):
+        TableLog(str(tmp_path / "flaps"), FLAPS, 3)
 
 
 def test_files_come_and_go_at_once(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from zipfile import ZipFile
 
 import pytest
@@ -12,6 +12,7 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables import takeover
 from bridge.analytics.tables.current_files import BEFORE, current_files
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, REBALANCES, TABLES, Table
+from bridge.analytics.tables.publishing import pinned, publish
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import TableLog
 from bridge.analytics.tables.takeover import is_old, take_over
@@ -111,3 +112,15 @@ def test_files_by_day_that_an_interrupted_takeover_left_are_no_old_table(old: St
     copytree(old.path(BEFORE, REBALANCES.name), old.path(REBALANCES.name))
     take_over(old)
     assert new_rows(old, REBALANCES) == before
+
+
+def test_table_that_has_lost_its_log_is_no_old_one(store: Store) -> None:
+    """Among its files are those that had left it: all of them would come into it again."""
+    store.append(REBALANCES, store.spark.range(2).selectExpr("'g' group_id", "date '2025-11-21' as date"))
+    publish(store)
+    rmtree(store.path(REBALANCES.name, "_delta_log"))
+    assert not is_old(store)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-040: the log of the table rebalances can't be read"):
+        pinned(store).read(REBALANCES)
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-040: "):
+        current_files(store.root, REBALANCES)
