@@ -37,8 +37,9 @@ def report(group: str, *, since_us: int | None, form: str, events: Path | None, 
         folder = find_folder(admin) if events is None else events
     except NothingToShow as problem:
         raise click.ClickException(str(problem)) from None
+    until_us = now_us() if events is None or _is_written(folder, admin) else None
     try:
-        evidence = find_evidence(_events(folder), group, since_us, now_us())
+        evidence = find_evidence(_events(folder), group, since_us, until_us)
     except OSError as problem:
         raise click.ClickException(
             f"EB-TRACE-001: the event log {folder} can't be read: {problem.strerror or problem}; name the folder that "
@@ -54,6 +55,16 @@ def report(group: str, *, since_us: int | None, form: str, events: Path | None, 
 def now_us() -> int:
     """The wall clock, by which the events of a log are placed."""
     return time.time_ns() // 1_000
+
+
+def _is_written(folder: Path, admin: str) -> bool:
+    """Whether a bridge writes to this folder still: one that was killed has not said that it stopped, and what became
+    of its groups since its last event nobody knows.
+    """
+    try:
+        return find_folder(admin).resolve() == folder.resolve()
+    except NothingToShow:
+        return False
 
 
 def _events(folder: Path) -> Iterator[Event]:

@@ -100,7 +100,8 @@ def find_evidence(
 ) -> Evidence | None:
     """What a log says of a group, all of it or of its last `since_us` microseconds; None if it says nothing.
 
-    The last chapter lasts until the log ends, or until `now_us` if its bridge has not said that it stopped.
+    The last chapter lasts until the log ends, or until `now_us`, which is given where a bridge writes to it, if that
+    has not said that it stopped.
     """
     own: list[Event] = []
     end: Event | None = None
