@@ -34,7 +34,8 @@ FLEETS: Mapping[str, Mapping[str, str]] = {
 BY_DEFAULT = ("mixed", "confluent-cooperative")
 BROKERS = ("kafka_43", "kafka_39")
 KILLS, KILLS_OF_MATRIX = 1, 12
-KILLED_WITHIN_S = 0.4
+KILLED_WITHIN_S: Mapping[str, float] = {"embedded": 0.1, "pass": 0.8}
+"""Behind the begin of a move, about as long as it takes; of a release without the time in which its broker waits."""
 RESUMED_WITHIN_S = 3.0
 SESSION_MS, LEFT_BEHIND_MS = 12_000, 17_000
 """Of members that are released, and of an id that holds that up: longer than the first seat and a third of the former
@@ -147,7 +148,8 @@ async def be_killed_over(group: MovedGroup, to: str) -> None:
     """Order a move, kill the bridge at some moment of it, and wait until it has gone on or back."""
     async with group.fleet.step(f"to {to}, killed"):
         await group.order(to)
-        await trio.sleep(random.uniform(0, KILLED_WITHIN_S))
+        await group.wait_until_begun()
+        await trio.sleep(random.uniform(0, KILLED_WITHIN_S[to]))
         await trio.to_thread.run_sync(group.bridge.kill)
         await trio.to_thread.run_sync(group.bridge.start)
         # Of a move that had not begun, or had ended, nothing is remembered.

@@ -13,8 +13,8 @@ from tests.support.moved_group import LIFE_S, MovedGroup, moved_group
 SEATS = {"m1": "confluent-range", "m2": "aiokafka", "m3": "kafka-python-range"}
 SEEDS = ("848",)
 MORE_SEEDS = ("341", "345", "394", "1251")
-ORDER_TAKES_S = 0.15
-"""About as long as an order is on its way and carried out: deaths fall before, into and after it."""
+MOVE_TAKES_S = 0.15
+"""About as long as a move is carried out that has begun: deaths fall into and after it."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,11 +26,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 async def die_during(group: MovedGroup, to: str, moments: random.Random) -> None:
     """Order a move, kill the bridge at some moment of it, and start it again."""
     async with group.fleet.step(f"to {to}, killed"):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(group.order, to)
-            await trio.sleep(moments.uniform(0, ORDER_TAKES_S))
-            await trio.to_thread.run_sync(group.bridge.kill)
-            await trio.to_thread.run_sync(group.bridge.start)
+        await group.order(to)
+        await group.wait_until_begun()
+        await trio.sleep(moments.uniform(0, MOVE_TAKES_S))
+        await trio.to_thread.run_sync(group.bridge.kill)
+        await trio.to_thread.run_sync(group.bridge.start)
         await trio.sleep(LIFE_S)
         await group.wait_until_nothing_moves()
         await group.fleet.wait_settled()

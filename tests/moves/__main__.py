@@ -40,9 +40,10 @@ PROSE = (
     "Groups of real clients behind a bridge with a SQLite journal, in front of one broker, on 6 partitions with 200",
     "records a second. Each move is ordered by the admin API, while records flow; then everybody has to be at rest,",
     "and every member has to have had a commit taken, before the next move is ordered. Who dies, dies by SIGKILL,",
-    "that long after the order was sent which the seed draws, and is started again at once (a broker up to 3 s later);",
-    "then the same order is given again. Nobody comes or goes meanwhile, so every callback of a client is one too",
-    "many. Judged are the clients' own diaries, and the offsets that are committed at the broker after each move.",
+    "that long after the order was sent, or mostly after the move has begun, which the seed draws, and is started",
+    "again at once (a broker up to 3 s later); then the same order is given again. Nobody comes or goes meanwhile, so",
+    "every callback of a client is one too many. Judged are the clients' own diaries, and the offsets that are",
+    "committed at the broker after each move.",
     "What is bold has to be 0.",
     "",
 )

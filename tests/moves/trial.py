@@ -25,8 +25,12 @@ from tests.support.casts import Wardrobe
 from tests.support.moved_group import LIFE_S, LOOK_S, MovedGroup, running_group
 
 TIMEOUT_S = 120.0
-WITHIN_S: Mapping[str, float] = {"upstream": 0.5, "pass": 0.8, "embedded": 0.6}
-"""About as long as an order is on its way and carried out: deaths fall before, into and after it."""
+EARLY_WITHIN_S: Mapping[str, float] = {"upstream": 1.3, "pass": 0.3, "embedded": 1.3}
+"""About as long as it takes from an order until its move begins, a second of which a group on `pass` is looked at."""
+WITHIN_S: Mapping[str, float] = {"upstream": 0.15, "pass": 0.5, "embedded": 0.1}
+"""About as long as a move is carried out that has begun: deaths fall into and after it."""
+EARLY_SHARE = 0.25
+"""So many deaths of all are drawn from the order on, and the others from the begin of the move."""
 DEAD_S = (0.0, 3.0)
 """How long a broker is dead, beside the time that it takes to start."""
 THERE_ALREADY = {"EB-MOVE-103", "EB-MOVE-203"}
@@ -60,7 +64,7 @@ class Moved:
     took_s: float
     death: str
     after_s: float
-    """When after the order somebody died."""
+    """When after the order, or the begin of the move, somebody died."""
     was_begun: bool
     """Whether the bridge's next life knew of the move."""
 
@@ -107,8 +111,9 @@ class Trial:
         began, after_s, was_begun = time.monotonic(), 0.0, False
         async with self.group.fleet.step(f"to {to}{', ' if death else ''}{death}", is_unnoticed=True):
             if death:
-                after_s = self.moments.uniform(0, WITHIN_S[to])
-                was_begun = await self._die(to, death, after_s)
+                is_early = self.moments.random() < EARLY_SHARE
+                after_s = self.moments.uniform(0, (EARLY_WITHIN_S if is_early else WITHIN_S)[to])
+                was_begun = await self._die(to, death, after_s, is_early=is_early)
             await self.group.order(to)
             found = await self.group.wait_for_end()
             took_s = time.monotonic() - began
@@ -142,10 +147,14 @@ class Trial:
         ask = partial(read_committed, self.broker.bootstrap, self.group.group, fleet.partitions)
         self.committed.append(await trio.to_thread.run_sync(ask))
 
-    async def _die(self, to: str, death: str, after_s: float) -> bool:
+    async def _die(self, to: str, death: str, after_s: float, *, is_early: bool) -> bool:
         """Gives whether the move was begun when somebody died."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.group.order, to)
+            if is_early:
+                nursery.start_soon(self.group.order, to)
+            else:
+                await self.group.order(to)
+                await self.group.wait_until_begun()
             await trio.sleep(after_s)
             if death == "bridge":
                 await trio.to_thread.run_sync(self.group.bridge.kill)

@@ -23,12 +23,13 @@ from tests.support.story_run import require_safety
 PARTITIONS = 6
 SESSION_MS = 45_000
 LIFE_S = 1.5
-LOOK_S = 0.1
+LOOK_S, BEGIN_LOOK_S = 0.1, 0.005
 MOVE_TIMEOUT_S = 150.0
 """Longer than a release that waits, once, for an id of a killed bridge to lapse: 15 s for the first seat, a session and
 a second, and both rounds again.
 """
 LOG_CHARS = 20_000
+PREPARING = "preparing"
 ENDED = frozenset({"done", "stopped", "refused"})
 
 
@@ -84,6 +85,17 @@ class MovedGroup:
                 if all(move["stage"] in ENDED for move in moves):
                     return
                 await trio.sleep(LOOK_S)
+
+    async def wait_until_begun(self) -> None:
+        """Wait until the order that was given last moves members, or has ended: a group on `pass` is looked at for more
+        than a second before, and nobody is between two roads meanwhile.
+        """
+        with trio.fail_after(MOVE_TIMEOUT_S):
+            while True:
+                with suppress(NoAnswer):
+                    if (await self.progress())["stage"] != PREPARING:
+                        return
+                await trio.sleep(BEGIN_LOOK_S)
 
     async def wait_for_end(self) -> Mapping[str, object]:
         """Wait for a verdict."""
