@@ -16,6 +16,7 @@ from bridge.coordinators.moving.engine_members import REST_S, member_of, restles
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT
 from bridge.coordinators.moving.survey import SHARE_OF_SESSION
 from bridge.coordinators.rounds import leave_seats, play
+from bridge.engine.outcome import Converted
 from bridge.migration.moves.release import (
     AwaitLapse,
     AwaitRest,
@@ -61,7 +62,10 @@ of almost any client; of a longer one an operator is told, and orders the move a
 LAPSE_MARGIN_MS = 1_000
 """What is waited beyond that session, which the broker counts by its own clock."""
 LOOK_S = 0.01
-"""How often it is looked whether the group rests: meanwhile its commits wait."""
+LOOK_MAX_S = 0.16
+"""How often it is looked whether the group rests, at first and in the end: meanwhile its commits wait, and a look costs
+all its members.
+"""
 AGAIN_S = 0.25
 """How soon a farewell is said again that was not answered."""
 
@@ -209,7 +213,7 @@ class ReleaseMove(Generic[HeldT]):
 
     async def _read(self, within_s: float) -> Obstacle | None:
         """Every member's seat, once all is at rest."""
-        what = ""
+        what, pause_s = "", LOOK_S
         with trio.move_on_after(within_s):
             while self._stopped is None:
                 found = self._around.embedded.read_handover(self._group_id)
@@ -222,7 +226,8 @@ class ReleaseMove(Generic[HeldT]):
                 if not isinstance(found, Restless):
                     return unconvertible(found)
                 what = found.what
-                await trio.sleep(LOOK_S)
+                await trio.sleep(pause_s)
+                pause_s = min(2 * pause_s, LOOK_MAX_S)
             return self._stopped
         return restless(self._group_id, what)
 
@@ -312,8 +317,10 @@ class ReleaseMove(Generic[HeldT]):
                 ),
             )
         around.write(self._group_id)
-        await around.embedded.give_up(self._group_id)
-        return HandedOver()
+        given_up = await around.embedded.give_up(self._group_id)
+        # Two coordinators would have it: the broker by its seats, and the engine until its sessions end.
+        is_left = not isinstance(given_up, Converted) and around.embedded.holds(self._group_id)
+        return HandedOver(_not_given_up(self._group_id) if is_left else None)
 
     async def _withdraw(self) -> ReleaseEvent:
         """After a restart the ids of the seats are not known: whoever the broker has was seated by this bridge."""
@@ -343,6 +350,14 @@ def _is_any(_held: HeldRequest) -> bool:
 
 def _is_none(_held: HeldRequest) -> bool:
     return False
+
+
+def _not_given_up(group_id: GroupId) -> Obstacle:
+    return Obstacle(
+        "EB-MOVE-233",
+        f"the bridge could not let {quote(group_id)} go, because it can serve nothing at the moment",
+        "see in the log what closed it, such as its journal or the cluster, and order the move again",
+    )
 
 
 def _nobody(group_id: GroupId) -> Obstacle:

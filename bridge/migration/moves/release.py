@@ -114,7 +114,9 @@ class RoundEnded:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """The journal has it."""
+    """The journal has it; or the engine could not be asked to forget the group, and has it still."""
+
+    obstacle: Obstacle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ TRANSITIONS: Transitions = {
     (TakingFirstSeat, FirstSeatTaken): frozenset({Settling, Withdrawing}),
     (Settling, CameToRest): frozenset({Playing, Withdrawing}),
     (Playing, RoundEnded): frozenset({HandingOver, Withdrawing}),
-    (HandingOver, HandedOver): frozenset({Released}),
+    (HandingOver, HandedOver): frozenset({Released, Withdrawing}),
     (Withdrawing, Withdrawn): frozenset({Kept, AwaitingLapse}),
     (Withdrawing, WithdrawalUnanswered): frozenset({Withdrawing, Kept}),
     (AwaitingLapse, Lapsed): frozenset({ComingToRest, Kept}),
@@ -212,8 +214,8 @@ def _react(state: ReleaseState, event: ReleaseEvent, now_ms: int) -> ReleaseStep
             return _came_to_rest(state, obstacle, now_ms)
         case FirstSeatTaken(obstacle, lapse_ms) | RoundEnded(obstacle, lapse_ms):
             return _played(state, obstacle, lapse_ms, now_ms)
-        case HandedOver():
-            return Step(Released())
+        case HandedOver(obstacle):
+            return Step(Released()) if obstacle is None else _withdraw(obstacle, now_ms)
         case Withdrawn():
             assert isinstance(state, Withdrawing), state
             lapse_ms = state.lapse_ms

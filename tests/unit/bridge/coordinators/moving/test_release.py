@@ -19,7 +19,7 @@ from tests.support.engine_bench import FOO, GROUP, IDENTITY
 from tests.support.round_table import join_of
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID
+from translators.dialects.ids import NO_MEMBER_ID, GroupId
 
 LOOK_S = 0.0005
 """Shorter than what any part of a move takes at the broker of these tests."""
@@ -50,6 +50,20 @@ async def kept(world: AdoptedWorld, move: ReleaseMove[Held] | None = None) -> st
     assert not has_members(world)
     assert not world.mapped.seats_of(GROUP)
     return move.state.reason.code
+
+
+async def test_group_that_the_engine_can_not_let_go_stays(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal failed as it was handed over: the broker had its members, and the engine had them, too."""
+    async with adopted_world() as world:
+        await adopt(world)
+
+        async def give_up(_group_id: GroupId) -> None:
+            await trio.lowlevel.checkpoint()
+
+        monkeypatch.setattr(world.groups, "give_up", give_up)
+        assert await kept(world) == "EB-MOVE-233"
 
 
 @pytest.mark.parametrize("instances", [(), ("A", "B")])
