@@ -9,7 +9,6 @@ import trio
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.groups import EmbeddedGroups
-from bridge.migration.route import Road
 from translators.dialects.ids import GroupId
 
 FACT = "bridge.id"
@@ -21,12 +20,13 @@ LEAVE_S = 2.0
 
 
 def meet_bridges(config: Config, groups: EmbeddedGroups, fresh_id: str) -> None:
-    """Have the groups notice other bridges, unless no group is embedded or nobody wants that.
+    """Have the groups notice other bridges, unless nobody wants that or they do: to be said before any group can be
+    embedded, at the start, by a rule that is read again, or by an order.
 
     `fresh_id` is for a journal that does not know whose it is.
     """
     settings = config.settings
-    if settings.bridges_group == OFF or all(rule.road is not Road.EMBEDDED for rule in config.rules):
+    if settings.bridges_group == OFF or groups.bridges is not None:
         return
     known = groups.fact(FACT)
     bridge = known or own_id(config, fresh_id)

@@ -24,7 +24,7 @@ from bridge.app.bridges import leave_bridges, meet_bridges
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, wall_ms, watched
 from bridge.app.examination import ClusterAccess
-from bridge.app.journal import keep_journal
+from bridge.app.journal import UNWRITTEN, Keeping, keep_journal
 from bridge.app.metric_readings import coordinator_figures, metric_readings
 from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plan_door import begin_plans
@@ -168,14 +168,15 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
         passing=watch.passing(),
     )
     moving = _overheard_moves(between, watch)
-    journals = _keep_journals(config, groups, upstream)
+    journals, unwritten = _keep_journals(config, groups, upstream)
     # Where groups were moved to comes before where they stay: those that were moved stay nowhere.
     moving.recall()
     living = partial(_living, groups, upstream)
     places.keep_living(living())
     configured = Configured(config, read_again, places, living, _ruled(owner))
+    configured.unwritten = unwritten
+    _meet_bridges(config, between, moving, configured)
     services = _services(between, moving, counters)
-    meet_bridges(config, groups, fresh_member_id())
     watch.begin()
     with journals, closing(questions), trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
         async with trio.open_nursery() as nursery:
@@ -206,10 +207,24 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             nursery.cancel_scope.cancel()
 
 
+def _meet_bridges(config: Config, between: Between, moving: Moving, configured: Configured) -> None:
+    """Have other bridges noticed as soon as any group may be this one's own, by a rule or an order."""
+    meet = partial(meet_bridges, config, between.embedded, fresh_member_id())
+
+    def begin_roads(roads: Iterable[Road]) -> None:
+        if Road.EMBEDDED in roads:
+            meet()
+
+    moving.live.meet_bridges, configured.begin_roads = meet, begin_roads
+    if between.router.serves(Road.EMBEDDED):
+        meet()
+
+
 def _overheard_moves(between: Between, watch: Watch) -> Moving:
-    """What moves groups; the event log hears of it."""
+    """What moves groups; the event log hears of it, and of members whose broker knows them otherwise."""
     moving = put_together(between)
     moving.live.ears = watch
+    moving.mapped.ears = watch
     return moving
 
 
@@ -309,16 +324,25 @@ def _ruled(owner: EmbeddedOwner) -> RuledSettings | None:
     return own if isinstance(own, RuledSettings) else None
 
 
-def _keep_journals(config: Config, groups: EmbeddedGroups, upstream: UpstreamGroups) -> ExitStack:
-    """Have the groups of both roads go on with what their journals hold; gives what closes these. Raises AppError."""
+def _keep_journals(
+    config: Config, groups: EmbeddedGroups, upstream: UpstreamGroups
+) -> tuple[ExitStack, frozenset[Road]]:
+    """Have the groups of both roads go on with what their journals hold; gives what closes these, and the roads whose
+    journal can't be had. Raises AppError.
+    """
+    unwritten: set[Road] = set()
+    roads: tuple[tuple[Road, Keeping], ...] = ((Road.EMBEDDED, groups), (Road.UPSTREAM, upstream))
     with ExitStack() as journals:
         try:
-            journals.enter_context(keep_journal(config, groups, read_environment()))
-            journals.enter_context(keep_journal(config, upstream, read_environment(), Road.UPSTREAM))
+            for road, kept in roads:
+                journal = keep_journal(config, kept, read_environment(), road)
+                journals.enter_context(journal)
+                if journal is UNWRITTEN:
+                    unwritten.add(road)
         except JournalRefused as problem:
             raise AppError(f"{problem.code}: {problem}") from problem
         end_sessions(groups, time_away_ms(groups, wall_ms()))
-        return journals.pop_all()
+        return journals.pop_all(), frozenset(unwritten)
 
 
 def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:

@@ -44,7 +44,8 @@ from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
-from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef
+from translators.dialects.messages import GroupReply, GroupRequest
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
@@ -85,6 +86,12 @@ class Watch:
 
     def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
         """A SyncGroup of one of their clients came; `seat` is as whom its broker knows it."""
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
+        """See `coordinators.mapped.groups.MappedEars`."""
+
+    def mapped_answered(self, ref: RequestRef, reply: GroupReply) -> None:
+        """See `coordinators.mapped.groups.MappedEars`."""
 
     def over_commands(self, commands: Commands) -> Commands:
         """Who carries out what operators want."""
@@ -220,6 +227,19 @@ class EventWatch(Watch):
     def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
         """See `Watch`."""
         self._upstream_observer.sync_came(ref, seat)
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
+        """See `Watch`: they pass, as far as anybody can see."""
+        now_us = self._recorder.now_us()
+        self._guard.run(lambda: self._hear_mapped(ref, client, request, now_us))
+
+    def _hear_mapped(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest, now_us: int) -> None:
+        self._follower.asked(ref, client, request, Road.PASSING, now_us)
+
+    def mapped_answered(self, ref: RequestRef, reply: GroupReply) -> None:
+        """See `Watch`."""
+        now_us = self._recorder.now_us()
+        self._guard.run(lambda: self._follower.answered(ref, reply, now_us))
 
     def begin(self) -> None:
         """See `Watch`."""

@@ -19,6 +19,8 @@ from translators.dialects.plain import UnreadableRecord
 
 LOG = logging.getLogger("epochbridge.app")
 PRIVATE = 0o700
+UNWRITTEN = nullcontext()
+"""Stands for a journal that can't be had."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 
@@ -62,7 +64,8 @@ def keep_journal(
     """Let the groups of a road go on with what its journal holds, and write to it until the end of the context.
 
     Raises `refusals.JournalRefused` for a journal that can't be used. One that was never there, on a road to which no
-    rule sends a group, is done without: a bridge that only passes on may run where nothing can be written.
+    rule sends a group, is done without (`UNWRITTEN`): a bridge that only passes on may run where nothing can be
+    written.
     """
     settings = file_settings(config, environment, road)
     if settings is None:
@@ -82,7 +85,7 @@ def keep_journal(
             *(road, problem),
             extra={"code": problem.code},
         )
-        return nullcontext()
+        return UNWRITTEN
     LOG.info("groups on road %s are kept in %s", road, settings.path)
     try:
         with RestingCollector():

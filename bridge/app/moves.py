@@ -44,6 +44,7 @@ class Moving:
     """What brokers can do, once there is who can ask them."""
     roads: Mapping[Road, Groups]
     passing: Passing
+    mapped: MappedGroups
     places: Places
     seats: Callable[[], Seats]
     """As whom brokers know members whose clients say other ids, or other generations."""
@@ -109,7 +110,7 @@ def put_together(between: Between) -> Moving:
     )
     via_of = partial(_via_of, roster, embedded, between.upstream)
     look = Look(broker=between.broker, ears=ears, access=routes.access, via_of=via_of, road_of=router.road)
-    parts.candidates.preflight.see = look.see
+    parts.candidates.preflight.see, parts.candidates.preflight.listen = look.see, ears.note_ways
     live = LiveMoves(parts, embedded.supervised)
     between.upstream.tell_of_the_gone(live.forgotten)
     return Moving(
@@ -117,6 +118,7 @@ def put_together(between: Between) -> Moving:
         preflight=parts.candidates.preflight,
         roads=roads,
         passing=RosterWatch(between.passing, roster, ears),
+        mapped=mapped,
         places=places,
         seats=partial(seats_of_all, mapped, between.upstream.names),
         recall=lambda: live.resume(tuple(places.restore(embedded.facts(FACTS)))),

@@ -37,6 +37,10 @@ async def _nothing() -> tuple[str, ...]:
     return ()
 
 
+def _nowhere(_roads: Iterable[Road]) -> None:
+    """Nothing has to begin."""
+
+
 class Configured:
     """The configuration that the bridge runs with (`admin.contracts.Reloading`)."""
 
@@ -56,7 +60,10 @@ class Configured:
         self._ruled = ruled
         self.renew: Renew = _nothing
         """Has files of TLS read again that have changed; what they are called stays what it was at the start."""
-        self._roads = {Road.PASS, *(rule.road for rule in config.rules)}
+        self.begin_roads: Callable[[Iterable[Road]], None] = _nowhere
+        """Has what surrounds these roads begin, before a group is sent there; it may have."""
+        self.unwritten: frozenset[Road] = frozenset()
+        """Roads whose journal could not be opened at the start, when no rule sent anybody there."""
         self._wanted = trio.Event()
 
     def ask_again(self) -> None:
@@ -102,6 +109,7 @@ class Configured:
 
     def _take(self, config: Config, log_level: str) -> None:
         if config.rules != self.config.rules:
+            self.begin_roads({rule.road for rule in config.rules})
             self._places.change_rules(route_rules(config), self._living())
             if self._ruled is not None:
                 self._ruled.change(config)
@@ -116,9 +124,9 @@ class Configured:
                 value = shown(KEYS[key], getattr(config.settings, KEYS[key].field_name))
                 yield _fixed(key, f"{value} is not what the bridge runs with", "the value of the start, or a restart")
         for rule in config.rules:
-            if rule.road not in self._roads:
-                seen = f"no rule had road {rule.road} at the start, so that nothing of it was begun"
-                yield _fixed(RULES, seen, "roads that a rule had at the start, or a restart", rule.line)
+            if rule.road in self.unwritten:
+                seen = f"the journal of road {rule.road} could not be opened at the start, which is in the log"
+                yield _fixed(RULES, seen, "roads whose groups are written down, or a restart", rule.line)
 
     def _tell_changes(self, config: Config, log_level: str) -> Iterator[str]:
         for key in self._changed(config):

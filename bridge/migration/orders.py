@@ -89,7 +89,8 @@ class MoveProgress:
     """How far a move has come; times are milliseconds since 1970, `ended_ms` is None while it goes on.
 
     `origin` is the road on which the group was when the move was ordered. `verdict` is one sentence for people: what
-    is done now, or how it ended and why.
+    is done now, or how it ended and why. One that `is_resumed` is what was left of an order as the bridge was started
+    again.
     """
 
     order: MoveOrder
@@ -100,6 +101,7 @@ class MoveProgress:
     obstacles: tuple[Obstacle, ...] = ()
     members: tuple[MemberProgress, ...] = ()
     verdict: str = ""
+    is_resumed: bool = False
 
     def count(self, stage: MemberStage) -> int:
         """How many members are at this stage."""

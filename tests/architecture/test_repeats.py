@@ -32,6 +32,7 @@ UNBOUNDED = {
     "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
     "bridge/coordinators/moving/moves.py: _look_after": JOB,
     "bridge/coordinators/moving/moves.py: _write_end": "the move is over; that is noted once the journal works again",
+    "bridge/coordinators/moving/places.py: keep_writing": JOB,
     "bridge/coordinators/moving/silent_members.py: keep_looking": JOB,
     "bridge/coordinators/owner_task.py: _own": JOB,
     "bridge/coordinators/placement.py: place": "each look is bounded; behind one that was cut short the first looks",

@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
+from bridge.wire.apis import ApiKey
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.restarted_bridge import RestartedBridge
+from tests.support.talker import talk
+from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
+from translators.dialects.ids import GroupId
 
 PATIENCE_S, LOOK_S, QUIET_S = 60.0, 0.2, 8.0
 
@@ -88,6 +92,37 @@ def test_changed_rules_move_no_live_group(
             assert road_of(bridge, f"{letter}-new-{topic}") == road, bridge.tail()
     assert bridge.stop() == 0
     assert "Traceback" not in bridge.log.read_text()
+
+
+@pytest.mark.timeout(300)
+def test_first_rule_for_a_road_is_served(kafka_43: KafkaUnderTest, tmp_path: Path, topic_factory: TopicFactory) -> None:
+    """No restart is needed; the bridge meets others from then on, and its groups are in the journal."""
+    topic, file, others = topic_factory(kafka_43.bootstrap, 2), tmp_path / "bridge.yaml", "__epochbridge-first"
+    chosen = {**QUICK_SETTINGS, "journal": "sqlite", "bridges.group": others}
+    bridge = RestartedBridge(kafka_43.bootstrap, "*", tmp_path, chosen)
+    bridge.rules = ("--config", str(file))
+    write(file, a="pass")
+    bridge.start()
+    assert members_of(kafka_43, others) == 0
+    write(file, a="pass", b="embedded", c="upstream")
+    bridge.hang_up()
+    wait_until(lambda: "rules for new groups" in bridge.log.read_text(), "word on the new rules", bridge)
+    with ExitStack() as stack:
+        for letter, road in (("a", ""), ("b", "embedded"), ("c", "upstream")):
+            stack.enter_context(consuming(bridge, f"{letter}-{topic}", topic))
+            assert road_of(bridge, f"{letter}-{topic}") == road, bridge.tail()
+        wait_until(lambda: members_of(kafka_43, others) == 1, "group of bridges", bridge)
+    assert bridge.stop() == 0
+    assert "Traceback" not in bridge.log.read_text()
+
+
+def members_of(kafka: KafkaUnderTest, group: str) -> int:
+    """How many members its broker has."""
+    with talk(kafka.bootstrap) as direct:
+        reply = direct.ask(ApiKey.DESCRIBE_GROUPS, 5, DescribeGroups(group_ids=(GroupId(group),)))
+    assert isinstance(reply, DescribeGroupsReply)
+    (found,) = reply.groups
+    return len(found.members)
 
 
 def refused(bridge: RestartedBridge, times: int) -> bool:

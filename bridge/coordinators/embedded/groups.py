@@ -91,6 +91,8 @@ class EmbeddedGroups:
     ) -> None:
         self.owner = owner
         self.bridges: Bridges | None = None
+        self._nursery: trio.Nursery | None = None
+        """In which everything goes on that surrounds the groups, once it runs."""
         self._broker = broker
         self.refusals = Refusals()
         self.log = GroupLog(owner.shard)
@@ -145,9 +147,11 @@ class EmbeddedGroups:
         self.task.catch_up()
 
     def meet_bridges(self, place: Place) -> None:
-        """Notice other bridges from now on; to be said before `run`, and after `keep`."""
+        """Notice other bridges from now on; to be said after `keep`."""
         self.bridges = Bridges(self._broker, place, self.groups, self.lives, self._clock.now_ms)
         self.join_checks.claim = self.bridges.claim
+        if self._nursery is not None:
+            start_job(self._nursery, self.supervised, BRIDGES, self.bridges.run)
 
     def holds(self, group_id: GroupId) -> bool:
         """Whether there is a group of that name here, with members or without."""
@@ -388,6 +392,7 @@ class EmbeddedGroups:
         """Own the groups until cancelled."""
         shard = self.owner.shard
         async with trio.open_nursery() as nursery:
+            self._nursery = nursery
             self.joins.begin(nursery)
             start = partial(start_job, nursery, self.supervised)
             start(PATTERNS, self._patterns.run)

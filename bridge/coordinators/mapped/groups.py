@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import Protocol
 
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.seats import MappedSeat, MemberRequest, knows_better, to_broker, to_client
@@ -27,6 +28,28 @@ NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """What says that a seat is no more."""
 
 
+class MappedEars(Protocol):
+    """Who follows mapped members, in the words of their broker: by those they go on when they are mapped no more."""
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
+        """A request goes to the broker."""
+        ...
+
+    def mapped_answered(self, ref: RequestRef, reply: GroupReply) -> None:
+        """It was answered."""
+        ...
+
+
+class _NoEars:
+    """Nobody follows them."""
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
+        """See `MappedEars`."""
+
+    def mapped_answered(self, ref: RequestRef, reply: GroupReply) -> None:
+        """See `MappedEars`."""
+
+
 class MappedGroups:
     """Seats by member (`session.contracts.Groups`); whoever puts one here sees to the road and the journal."""
 
@@ -40,6 +63,8 @@ class MappedGroups:
         """Hears of every request on its way to the broker, in its client's words."""
         self.settled: Callable[[GroupId, MemberId], None] = lambda _group_id, _seat_id: None
         """Hears of each seat of another name than its client's that is waited for no more since a restart."""
+        self.ears: MappedEars = _NoEars()
+        """Who follows what they do."""
         self._seats: dict[MemberRef, MappedSeat] = {}
         self._unheard: dict[MemberRef, MemberId] = {}
         """Whose seat each is of which the last life may have told its client, and not written so."""
@@ -123,6 +148,7 @@ class MappedGroups:
         if isinstance(asked, JoinGroup):
             self.joins(via, client, asked)
         self.passes(via, request)
+        self.ears.mapped_asked(ref, client, asked)
         self._ask(ref, via, request, asked, partial(self._take, deliver, seats))
 
     def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
@@ -163,7 +189,9 @@ class MappedGroups:
         take: Callable[[GroupReply], None],
     ) -> None:
         def heard(reply: GroupReply | None) -> None:
-            take(error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE) if reply is None else reply)
+            answer = error_reply(request, ErrorCode.COORDINATOR_NOT_AVAILABLE) if reply is None else reply
+            self.ears.mapped_answered(ref, answer)
+            take(answer)
 
         self._access(via).ask(ref, asked, heard)
 

@@ -70,6 +70,15 @@ class Candidates:
         }
         return self._obstacles(order, of_order(members, order)) or members
 
+    def in_clients_words(self, order: MoveOrder) -> MoveOrder:
+        """The same order with members by the ids that their clients say: tools, tables and plans have those of their
+        broker, by which a member that was moved before was not found.
+        """
+        seats = self.around.mapped.seats_of(order.group_id) if order.members else {}
+        names = self.around.upstream.names.of(order.group_id) if order.members else {}
+        known = {seat.seat_id: one for one, seat in seats.items()} | {it: one for one, it in names.items()}
+        return replace(order, members=tuple(dict.fromkeys(known.get(one, one) for one in order.members)))
+
     async def find_again(self, order: MoveOrder, origin: Road) -> Members | tuple[Obstacle, ...]:
         """The same for the second way of an order that was judged before its first: requests are held, and every broker
         is not asked once more meanwhile.

@@ -1,7 +1,7 @@
 """One order under way: its legs, a move each, one behind the other, and the roads of its group once it is over."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import assert_never
 
@@ -30,7 +30,7 @@ from bridge.supervision import MOVE, Single, Work, start_guarded
 from translators.dialects.coordinator import Refused
 from translators.dialects.counts import counted
 from translators.dialects.errors import quote
-from translators.dialects.ids import GroupId, MemberId, MemberRef
+from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
 
 LOG = logging.getLogger("epochbridge.moves")
 AGAIN_S = 0.25
@@ -45,10 +45,10 @@ class Journey:
     """A move of one group, or of members of it, from the order to its verdict."""
 
     def __init__(self, parts: Parts, life: Life, order: MoveOrder, origin: Road, way: Itinerary | None = None) -> None:
-        self.progress = Progress(order, origin, parts.wall_ms)
+        self.progress = Progress(order, origin, parts.wall_ms, is_resumed=way is not None)
         self._parts = parts
         self._life = life
-        self._order = order
+        self._order = parts.candidates.in_clients_words(order)
         self._whole = WholeGroups(parts)
         self._around = parts.candidates.around
         self._router = parts.candidates.router
@@ -68,6 +68,8 @@ class Journey:
         """Of the leg at hand, since it began."""
         self._called = 0
         """Members that were told to join before the last leg of the way began."""
+        self._ways: Collection[tuple[MemberId, Via]] = ()
+        """By which connections members came while they were looked at; something of theirs may be on its way there."""
         self._begun: dict[MemberId, ClassicMember] = {}
         """Who may be between two roads, as it is written."""
 
@@ -138,7 +140,8 @@ class Journey:
 
     async def _write(self, way: Itinerary | None = None) -> bool:
         origin = (way or self._way).written_origin
-        return await self._parts.places.begin_move(self._order, origin, self._begun.values())
+        # As it was ordered: a plan knows it by that behind a restart.
+        return await self._parts.places.begin_move(self.progress.now.order, origin, self._begun.values())
 
     # ------------------------------------------------------------------ making a leg
 
@@ -187,9 +190,12 @@ class Journey:
 
     async def _make(self) -> None:
         found: Members | tuple[Obstacle, ...] = ()
-        with self._looking:
-            found = await self._parts.candidates.find(self._order, self.progress.now.origin, self.progress.warn)
-        is_written = await self._prepare(found)
+        with self._parts.candidates.preflight.listen(self._order.group_id) as heard:
+            with self._looking:
+                found = await self._parts.candidates.find(self._order, self.progress.now.origin, self.progress.warn)
+            is_written = await self._prepare(found)
+        # From here on until its group is that of a move nothing else comes.
+        self._ways = () if isinstance(found, tuple) else heard.of(found)
         if self._parts.candidates.is_for_newcomers(self._order, found) and not self._is_stopped:
             self._life.ears.move_began(self._order)
             self.progress.end(MoveStage.DONE, FOR_NEWCOMERS)
@@ -254,7 +260,11 @@ class Journey:
         move.lacks_topics = is_resumed or self._way.origin is Road.EMBEDDED
         move.is_over = self._end_take_over
         self._begin(move, members)
-        move.begin({one: heard[one].via for one, member in members.items() if one in heard and member.generation >= 0})
+        known = {one: heard[one].via for one, member in members.items() if one in heard and member.generation >= 0}
+        # Asked by the connection of its join, it would be a consumer member before its broker read the heartbeat or the
+        # commit that is on its way by another: who has one is asked by that, when it is heard by it next.
+        beside = {one for one, via in self._ways if one in known and via != known[one]}
+        move.begin({one: via for one, via in known.items() if one not in beside})
 
     def _begin_give_back(self, members: Members, returning: Members) -> GiveBackMove:
         move = GiveBackMove(self._around, self.progress, self._order.group_id, members, returning)
@@ -267,6 +277,7 @@ class Journey:
         move: WholeMove
         if self._way.leg is Leg.ADOPT:
             move = whole.adopting(self.progress, group_id, members)
+            move.comes_by(via for _, via in self._ways)
         else:
             move = whole.releasing(self.progress, group_id, members.values())
         self._begin(move, members)
@@ -424,6 +435,7 @@ class Journey:
     def _start_reseat(self, members: Members, *, is_resumed: bool = False) -> ReseatMove[Held]:
         """What ends the way back of a whole group: until then newcomers would disturb everybody."""
         move = self._whole.reseating(self.progress, self._order.group_id, members, self._life.reconverts)
+        move.comes_by(via for _, via in self._ways)
         self._begin(move, members)
         work = self._go_on_whole if is_resumed else self._make_whole
         self._start_task(partial(work, move))

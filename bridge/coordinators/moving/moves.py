@@ -8,6 +8,7 @@ import trio
 
 from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
 from bridge.coordinators.moving.journey_door import Life, OrderUnderway, Parts, load_journeys, make_journey
+from bridge.coordinators.moving.places import SpacedWrites
 from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
 from bridge.coordinators.moving.silent_members import Known, SilentMembers
 from bridge.coordinators.moving.surroundings import MoveEars, NoEars, is_not_known
@@ -21,6 +22,10 @@ from translators.dialects.ids import GroupId, MemberId, MemberRef
 
 REMEMBERED_MAX = 1_000
 """Moves that are over and can still be asked for."""
+
+
+def _nobody() -> None:
+    """There are no other bridges."""
 
 
 class LiveMoves:
@@ -37,6 +42,10 @@ class LiveMoves:
         """Whether brokers make a classic group of a consumer group; set by who can ask them."""
         self.ears: MoveEars = NoEars()
         """Who hears of moves; set before `start_in`."""
+        self.meet_bridges: Callable[[], None] = _nobody
+        """Has other bridges noticed, if they are not yet: said before a group becomes this one's own. Set before
+        `start_in`.
+        """
         self._silent = SilentMembers(
             Known(
                 mapped=self._around.mapped,
@@ -46,6 +55,7 @@ class LiveMoves:
                 dropped=self._drop,
             )
         )
+        self._places = SpacedWrites(parts.places.write, self._around.now_ms)
         self._life: Life | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
         self._begun = trio.Event()
@@ -57,6 +67,7 @@ class LiveMoves:
         """See `admin.contracts.Moves`."""
         progress = self._progress(order)
         candidates = replace(self._parts.candidates, ends_mappings=False)
+        order = candidates.in_clients_words(order)
         found = await candidates.find(order, progress.now.origin, progress.warn)
         if candidates.is_for_newcomers(order, found):
             progress.end(MoveStage.DONE, FOR_NEWCOMERS)
@@ -87,6 +98,7 @@ class LiveMoves:
             )
             return progress.now
         assert self._life is not None, "moves are ordered while the bridge runs"
+        self._meet_bridges(order)
         journey = make_journey(self._parts, self._life, order, self._router.road(order.group_id))
         self._keep(journey, order.group_id)
         journey.start()
@@ -139,6 +151,7 @@ class LiveMoves:
         self._unfinished = ()
         start_job(nursery, self._supervised, MOVES, self._look_after)
         start_job(nursery, self._supervised, MOVES, self._silent.keep_looking)
+        start_job(nursery, self._supervised, MOVES, self._places.keep_writing)
 
     async def _ask_whether_brokers_reconvert(self) -> bool | None:
         """As whoever can ask them by now says: that is set behind the start."""
@@ -161,12 +174,23 @@ class LiveMoves:
 
     def _go_on(self, unfinished: UnfinishedMove, life: Life) -> None:
         group_id, origin = unfinished.group_id, unfinished.origin
-        order = order_resumed(MoveOrder(group_id, unfinished.destination, unfinished.only), origin)
+        ordered = MoveOrder(
+            group_id, unfinished.destination, unfinished.only, allow_rebalance=unfinished.allow_rebalance
+        )
+        order = order_resumed(ordered, origin)
+        self._meet_bridges(order)
         is_in_engine = self._parts.candidates.embedded.holds(group_id)
         way = resumed(order, origin, is_in_engine=is_in_engine, has_members=bool(unfinished.members))
         journey = make_journey(self._parts, life, order, way.origin, way)
         self._keep(journey, group_id)
         journey.go_on(unfinished)
+
+    def _meet_bridges(self, order: MoveOrder) -> None:
+        """Another bridge may have clients of the same group, by a rule of its own: without a word of each other both
+        would deal its partitions.
+        """
+        if order.destination is Road.EMBEDDED:
+            self.meet_bridges()
 
     def _keep(self, journey: OrderUnderway, group_id: GroupId) -> None:
         self._running[group_id] = journey
@@ -211,12 +235,12 @@ class LiveMoves:
         if was_moved:
             self._router.return_member(member.group_id, member.member_id)
         if was_moved or had_name:
-            self._parts.places.write(member.group_id)
+            self._places.write(member.group_id)
 
     def _drop(self, member: MemberRef) -> None:
         """A member that passed while its group was elsewhere is gone."""
         self._router.return_member(member.group_id, member.member_id)
-        self._parts.places.write(member.group_id)
+        self._places.write(member.group_id)
 
     def unmapped(self, member: MemberRef, goes_on: MemberId | None) -> None:
         """A client knows its seat at the broker now, and is a classic member there wherever its group goes; None: it is
@@ -225,4 +249,4 @@ class LiveMoves:
         self._router.return_member(member.group_id, member.member_id)
         if goes_on is not None and self._router.road(member.group_id, goes_on) is not Road.PASS:
             self._router.let_pass(member.group_id, goes_on)
-        self._parts.places.write(member.group_id)
+        self._places.write(member.group_id)

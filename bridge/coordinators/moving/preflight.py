@@ -3,11 +3,12 @@ middle is a reason not to begin.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import trio
 
-from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight, Tell
+from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight, Tell, WaysHeard
 from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember, UserData
@@ -17,7 +18,7 @@ from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from translators.dialects.consumer_protocol import CONSUMER
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import GroupId, MemberId
 
 ASK_S = 5.0
 """How long brokers may take to say it; what they don't say is found out by the move."""
@@ -32,6 +33,10 @@ async def _nothing_known() -> BrokerAbilities:
 
 def _nothing_to_forget() -> None:
     """Nobody is asked."""
+
+
+def _nobody_listens(_group_id: GroupId) -> AbstractContextManager[WaysHeard]:
+    return nullcontext(WaysHeard())
 
 
 async def _nothing_seen(_order: MoveOrder, _origin: Road, _members: Members, _tell: Tell) -> Sight:
@@ -95,6 +100,8 @@ class Preflight:
         """Set by the same."""
         self.see: Callable[[MoveOrder, Road, Members, Tell], Awaitable[Sight]] = _nothing_seen
         """Set by who can look at groups."""
+        self.listen: Callable[[GroupId], AbstractContextManager[WaysHeard]] = _nobody_listens
+        """Hears of a group until the end of the block; set by the same."""
 
     async def look(self, order: MoveOrder, origin: Road, members: Members, tell: Tell) -> Forecast:
         """What is known of an order in which these members have a part, () where nothing is."""

@@ -16,9 +16,11 @@ FOR_NEWCOMERS = "all members are there already, and whoever joins next goes ther
 class Progress:
     """One order from its first word to its verdict."""
 
-    def __init__(self, order: MoveOrder, origin: Road, wall_ms: Callable[[], int]) -> None:
+    def __init__(self, order: MoveOrder, origin: Road, wall_ms: Callable[[], int], *, is_resumed: bool = False) -> None:
         self._wall_ms = wall_ms
-        self._now = MoveProgress(order=order, origin=origin, stage=MoveStage.PREPARING, started_ms=wall_ms())
+        self._now = MoveProgress(
+            order=order, origin=origin, stage=MoveStage.PREPARING, started_ms=wall_ms(), is_resumed=is_resumed
+        )
         self._members: dict[MemberId, MemberProgress] = {}
 
     @property

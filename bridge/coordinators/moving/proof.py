@@ -1,6 +1,6 @@
 """The proof that a whole group is at rest at its broker: every member was heard, and its Heartbeat is answered so."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -63,6 +63,14 @@ class ProofOfRest:
             known = member_id in self.members and member_id not in self._seats
             if known and said.generation is not None:
                 self.know(member_id, said.via, said.generation)
+
+    def comes_by(self, vias: Iterable[Via]) -> None:
+        """Something of the group came by these connections while it was looked at, and may be on its way still.
+
+        A client that joins by one and beats and commits by another (franz-go) was at rest by the first: what it had
+        committed just before the move was answered 25 behind its farewell, and it joined anew.
+        """
+        self._beside |= {via for via in vias if self._access(via).connection >= 0}
 
     def know(self, member_id: MemberId, via: Via, generation: int) -> None:
         """By which connection a member can be asked, if that is there still; the generation is its client's."""

@@ -104,8 +104,13 @@ class Ways:
     def to_broker(self, held: Held, take: Callable[[GroupReply], None] | None = None) -> None:
         """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too.
 
-        `take` gets the answer in its client's place.
+        `take` gets the answer in its client's place. A LeaveGroup of several, which an admin says, names them as their
+        clients do: the mapped ones of them their broker knows by other ids, and answered that they are no members (25).
         """
+        if isinstance(held.request, LeaveGroup) and len(held.request.members) > 1:
+            self.roster.hears(held.via, held.client, held.request)
+            self._roads[Road.MAPPED].submit(held.ref, held.client, held.via, held.request)
+            return
 
         def heard(reply: GroupReply | None) -> None:
             lost = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,6 +1,6 @@
 """A group that stands at its broker and is moved as a whole: its requests pass on until it is proved to be at rest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
@@ -14,7 +14,7 @@ from bridge.migration.orders import MemberStage, Obstacle
 from bridge.migration.roster import Roster
 from bridge.session.contracts import Access
 from translators.dialects.classic import JoinGroup
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import GroupId, MemberId, Via
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,10 @@ class RestingGroup(Generic[HeldT]):
     def meet(self, roster: Roster) -> None:
         """Begin with what was heard of the members before."""
         self._proof.meet(roster)
+
+    def comes_by(self, vias: Iterable[Via]) -> None:
+        """Something of the group came by these connections before, perhaps not that of its joins."""
+        self._proof.comes_by(vias)
 
     def take(self, held: HeldT) -> None:
         """See `groups.Underway`."""

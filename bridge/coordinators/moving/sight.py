@@ -20,7 +20,7 @@ from bridge.wire.apis import ApiKey
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer_protocol import MalformedBlob
 from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition, Via
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName, TopicPartition, Via
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
     FetchedGroup,
@@ -49,6 +49,8 @@ HEAR_S = GATHER_S
 """How long a look waits for the next word of members that nobody heard here, as behind a restart of the bridge; who has
 said nothing by then comes by another way, or not any more.
 """
+WAYS_MAX = 10_000
+"""Members with their connections, of a group that is about to be moved: whoever names one may be nobody."""
 PAUSE_S = 0.1
 """How often it is looked whether they were heard."""
 
@@ -114,12 +116,28 @@ class Overheard:
         return self._is_unsure or partition in self._transactional or offset in self._offsets.get(partition, ())
 
 
+class WaysHeard:
+    """By which connections members of one group came since somebody began to listen."""
+
+    def __init__(self) -> None:
+        self._heard: set[tuple[MemberId, Via]] = set()
+
+    def hear(self, via: Via, request: Heartbeat | OffsetCommit | TxnOffsetCommit, _catalog: Catalog) -> None:
+        """A heartbeat or a commit goes to the broker; a transaction's offsets need not say whose they are."""
+        if len(self._heard) < WAYS_MAX:
+            self._heard.add((request.member_id, via))
+
+    def of(self, members: Collection[MemberId]) -> Collection[tuple[MemberId, Via]]:
+        """Those of these members, with those that name nobody; of others nobody knows whether they are there."""
+        return [(one, via) for one, via in self._heard if one in members or one == NO_MEMBER_ID]
+
+
 class GroupEars:
     """Hears those groups that are looked at; of others, and at other times, nothing is read."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._listening: dict[GroupId, list[Overheard]] = {}
+        self._listening: dict[GroupId, list[Overheard | WaysHeard]] = {}
 
     def listens_to(self, group_ids: Iterable[GroupId]) -> bool:
         """Whether heartbeats and commits of one of these are to be read."""
@@ -142,11 +160,23 @@ class GroupEars:
         partitions.
         """
         overheard = Overheard(members, partitions)
-        self._listening.setdefault(group_id, []).append(overheard)
-        try:
+        with self._heard_by(group_id, overheard):
             yield overheard
+
+    @contextmanager
+    def note_ways(self, group_id: GroupId) -> Iterator[WaysHeard]:
+        """Hear until the end of the block by which ways anybody of a group comes."""
+        ways = WaysHeard()
+        with self._heard_by(group_id, ways):
+            yield ways
+
+    @contextmanager
+    def _heard_by(self, group_id: GroupId, ear: Overheard | WaysHeard) -> Iterator[None]:
+        self._listening.setdefault(group_id, []).append(ear)
+        try:
+            yield
         finally:
-            self._listening[group_id].remove(overheard)
+            self._listening[group_id].remove(ear)
             if not self._listening[group_id]:
                 del self._listening[group_id]
 

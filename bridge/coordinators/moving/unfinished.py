@@ -21,6 +21,7 @@ class UnfinishedMove:
     destination: Road
     only: tuple[MemberId, ...]
     members: tuple[ClassicMember, ...]
+    allow_rebalance: bool = False
 
 
 def is_of_classic_members(move: UnfinishedMove) -> bool:

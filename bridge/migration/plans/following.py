@@ -17,6 +17,7 @@ from bridge.migration.plans.values import (
     Seen,
     Verdict,
 )
+from bridge.migration.route import Road
 
 REASON_CHARS_MAX = 1_000
 """Of why a group was not moved: it is kept in the journal."""
@@ -50,22 +51,35 @@ def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
     if part.began is None and part.has_moved:
         part = replace(part, began=seen.figures)
     move = seen.move
-    if move is not None and move.order != part.order and move.started_ms > part.ordered_ms and not part.step.is_last:
+    is_ours = move is not None and (move.order == part.order or _is_what_was_left(part, move))
+    if move is not None and not is_ours and move.started_ms > part.ordered_ms and not part.step.is_last:
         return _left(part, move)
     if not part.is_under_way:
         return part
-    if move is None or move.order != part.order or move.started_ms < part.ordered_ms:
+    if move is None or not is_ours or move.started_ms < part.ordered_ms:
         return _lost(part, now_ms)
-    if part.origin is None:
-        part = replace(part, origin=move.origin)
-    if not move.stage.has_ended:
-        return part
+    part = part if part.origin is not None else replace(part, origin=move.origin)
+    return _ended(part, move, now_ms) if move.stage.has_ended else part
+
+
+def _ended(part: Part, move: MoveProgress, now_ms: int) -> Part:
+    if move.order != part.order:
+        told = f"the bridge was started again on the way, which ended on {move.order.destination.value}: {move.verdict}"
+        return _failed(part, MoveStage.REFUSED, told[:REASON_CHARS_MAX], now_ms)
     if move.stage is MoveStage.DONE or _is_nothing_left(part, move):
         is_back = part.step is PartStep.RETURNING
         percent = 0 if is_back else part.percent_ordered
         return replace(part, step=PartStep.RETURNED if is_back else PartStep.MOVED, percent=percent, refusals=0)
     why = "; ".join([move.verdict, *(f"{one.code}: {one.sentence}" for one in move.obstacles)])
     return _failed(part, move.stage, why[:REASON_CHARS_MAX], now_ms)
+
+
+def _is_what_was_left(part: Part, move: MoveProgress) -> bool:
+    """Whether this is the first part of the way that was ordered, with which a bridge goes on that was started again in
+    the middle of it; what comes behind can be ordered (`itinerary.order_resumed`).
+    """
+    is_cut = part.order is not None and move.order == replace(part.order, destination=Road.PASS)
+    return move.is_resumed and is_cut and part.order is not None and part.order.destination is Road.EMBEDDED
 
 
 def _is_nothing_left(part: Part, move: MoveProgress) -> bool:

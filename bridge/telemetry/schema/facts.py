@@ -228,7 +228,7 @@ class MemberJoined(MemberInputs):
 
 @unguarded(kw_only=True)
 class MemberRevived(MemberInputs):
-    """A member goes on after a restart of the bridge."""
+    """A member goes on that was there before anybody followed it: the bridge was started anew, or it was moved."""
 
     kind: ClassVar[str] = "member-revived"
 

@@ -20,6 +20,7 @@ from bridge.coordinators.moving.journey_door import Parts
 from bridge.coordinators.moving.moves import LiveMoves
 from bridge.coordinators.moving.places import FACTS, Places
 from bridge.coordinators.moving.requests import OfMember, Ways, classic_member_of
+from bridge.coordinators.moving.sight import GroupEars
 from bridge.coordinators.moving.surroundings import Around
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
@@ -148,6 +149,8 @@ class BridgeLife:
         self.upstream = UpstreamGroups(broker, clock, clients, settings, self.embedded.supervised)
         self.mapped = MappedGroups(clients, self._unmapped)
         self.mapped.joins = self.roster.joins
+        self.ears = GroupEars(self.upstream.catalog)
+        self.mapped.passes = self.ears.hear
         self.roads: dict[Road, Groups] = {
             Road.EMBEDDED: self.embedded,
             Road.UPSTREAM: self.upstream,
@@ -159,6 +162,7 @@ class BridgeLife:
         self.places = Places(self.router, self.mapped, self.upstream.names, self.embedded)
         self.stays = GroupPlaces(self.router, broker, self._lives, self.embedded.holds, clock.now_ms)
         parts = self._parts(ways, ids)
+        parts.candidates.preflight.listen = self.ears.note_ways
         self.live = LiveMoves(parts, self.embedded.supervised)
         self.upstream.tell_of_the_gone(self.live.forgotten)
         self.upstream.tell_principals(lambda _: "everybody")
@@ -253,6 +257,7 @@ class BridgeLife:
             groups.submit(ref, client, via, request)
             return
         self.roster.hears(via, client, request)
+        self.ears.hear(via, request)
         self._access(via).ask(ref, request, lambda reply: None if reply is None else self._deliver(ref, reply))
 
     def lose_connection(self, connection: int) -> None:

@@ -17,6 +17,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups, EmbeddedSettings
 from bridge.coordinators.ledger import Clients
 from bridge.migration.route import Road
 from bridge.net.clock import TrioClock
+from bridge.ports import BrokerUnreachable
 from bridge.session.contracts import NoAccess
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeBroker, embedded_world
@@ -43,6 +44,8 @@ class Cluster(FakeBroker):
         self.heard.append(request)
         if isinstance(request, LeaveGroup):
             return LeaveGroupReply(error=ErrorCode.NONE)
+        if isinstance(request, JoinGroup):
+            raise BrokerUnreachable("nobody comes in")
         assert isinstance(request, DescribeGroups)
         nobody = DescribedGroup(error=ErrorCode.NONE, group_id=request.group_ids[0], group_state="Dead")
         return DescribeGroupsReply(groups=(nobody,))
@@ -101,14 +104,31 @@ def test_without_journal_the_place_is_the_name(tmp_path: Path) -> None:
     assert own_id(anywhere, "one") == "one"
 
 
-@pytest.mark.parametrize(("group", "rules"), [(OFF, RULES), ("g", (GroupRule("*", Road.PASS),)), ("g", ())])
-def test_nobody_is_looked_for_without_need(group: str, rules: tuple[GroupRule, ...], tmp_path: Path) -> None:
-    """Nothing is embedded, or nobody wants it."""
-    config = replace(config_in(tmp_path, "memory", bridges_group=group), rules=rules)
+def test_nobody_is_looked_for_whom_nobody_wants(tmp_path: Path) -> None:
+    """Then there are none, as far as metrics tell."""
+    config = config_in(tmp_path, "memory", bridges_group=OFF)
     groups = groups_of(config)
     meet_bridges(config, groups, "one")
     assert groups.bridges is None
     assert (others(groups), contested(groups)) == (0, {})
+
+
+async def test_bridges_that_run_may_be_met_later_and_only_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """The first rule or order for a group of the bridge's own may come while it runs: two bridges had one group then,
+    and neither heard of the other.
+    """
+    config, broker = config_in(tmp_path, "memory"), Cluster()
+    groups = groups_of(config, broker)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(groups.run)
+        meet_bridges(config, groups, "one")
+        met = groups.bridges
+        meet_bridges(config, groups, "two")
+        assert groups.bridges is met is not None
+        await trio.sleep(1)
+        assert any(isinstance(request, DescribeGroups) for request in broker.heard)
+        assert await groups.join_checks.claim(ORDERS) is None
+        nursery.cancel_scope.cancel()
 
 
 OTHERS = (Claims(bridge="b", where="there"),)

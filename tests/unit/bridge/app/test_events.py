@@ -23,6 +23,7 @@ from bridge.telemetry.schema.facts import (
     BridgeStopped,
     Event,
     Fact,
+    MemberRevived,
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
@@ -32,9 +33,11 @@ from bridge.telemetry.schema.facts import (
 from bridge.telemetry.schema.terms import OperatorAction, Outcome, Road
 from tests.support.embedded_world import embedded_world
 from tests.support.logged_events import read_events
-from tests.support.owned_group import TOPIC
+from tests.support.owned_group import CLIENT, TOPIC
 from tests.support.proxy import NoGroups
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.classic import Heartbeat, HeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, RequestRef
 
 
 class Commands:
@@ -120,6 +123,21 @@ def test_moves_are_told(tmp_path: Path) -> None:
         watch.move_settled(GroupId("g"), MigrationRoad.UPSTREAM, {MemberId("m"): 3})
     told = [fact for fact in _facts(tmp_path) if isinstance(fact, OperatorActed)]
     assert [(one.group_id, one.action, one.members) for one in told] == [("g", OperatorAction.MOVE, ("m",))]
+
+
+def test_members_whose_broker_knows_them_otherwise_are_followed_as_it_does(tmp_path: Path) -> None:
+    """They were in no event behind a release until they joined: a plan that brought groups back had no figures."""
+    config, ref, group_id = _config(tmp_path), RequestRef(0, 1, 0), GroupId("g")
+    beat = Heartbeat(group_id, 7, MemberId("seat"), None)
+    with watched(config, _owner(config)) as watch:
+        watch.move_settled(group_id, MigrationRoad.PASS, {})
+        watch.mapped_asked(ref, CLIENT, beat)
+        watch.mapped_answered(ref, HeartbeatReply(ErrorCode.NONE))
+        tracks = watch.tracks()
+        assert tracks is not None
+        assert list(tracks[group_id].members) == ["seat"]
+    (met,) = [fact for fact in _facts(tmp_path) if isinstance(fact, MemberRevived)]
+    assert (met.road, met.client_id, met.client_host) == (Road.PASSING, CLIENT.client_id, CLIENT.client_host)
 
 
 def test_every_place_has_its_word_in_the_log() -> None:

@@ -74,8 +74,8 @@ def test_road_that_only_orders_lead_to_can_do_without_a_journal(
     (tmp_path / "epochbridge").write_text("in the way")
     config = Config(Settings(bootstrap=("h:1",)))
     for road in (Road.EMBEDDED, Road.UPSTREAM):
-        with keep_journal(config, groups_of(config), {"XDG_STATE_HOME": str(tmp_path)}, road):
-            pass
+        with keep_journal(config, groups_of(config), {"XDG_STATE_HOME": str(tmp_path)}, road) as journal:
+            assert journal is None
         assert f"an order moves to road {road} would be called to join again after a restart" in caplog.text
 
 

@@ -208,13 +208,25 @@ async def test_what_needs_a_restart_is_refused_by_name() -> None:
     assert running.roads() == [Road.EMBEDDED, Road.EMBEDDED]
 
 
-async def test_road_that_nobody_had_at_the_start_needs_a_restart() -> None:
-    """Nothing of it was begun: no journal, no meeting of bridges."""
+async def test_first_rule_for_a_road_has_what_surrounds_it_begin() -> None:
+    """Other bridges are met before a group is sent there."""
+    running, begun = Running(next=PASSING), list[tuple[set[Road], Road]]()
+    running.configured.begin_roads = lambda roads: begun.append((set(roads), running.roads()[1]))
+    assert not (await running.configured.reload(is_dry_run=True)).error
+    assert begun == []
+    assert not (await running.configured.reload()).error
+    assert begun == [({Road.PASS, Road.UPSTREAM}, Road.EMBEDDED)]
+
+
+async def test_road_without_a_journal_needs_a_restart() -> None:
+    """It could not be opened when nobody needed it, and a restart would say why and not begin."""
     running = Running()
-    running.configured._roads.discard(Road.UPSTREAM)
+    running.configured.unwritten = frozenset({Road.UPSTREAM})
     running.next = PASSING
     reload = await running.configured.reload()
-    assert "no rule had road upstream at the start" in reload.error
+    assert "EB-CONFIG-009" in reload.error
+    assert "the journal of road upstream could not be opened at the start" in reload.error
+    assert running.roads() == [Road.EMBEDDED, Road.EMBEDDED]
 
 
 async def test_dry_run_tells_and_changes_nothing() -> None:

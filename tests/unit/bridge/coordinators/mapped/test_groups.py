@@ -22,8 +22,8 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, MemberRef, RequestRef, Via, via_of
-from translators.dialects.messages import GroupReply
+from translators.dialects.ids import ClientIdentity, MemberId, MemberRef, RequestRef, Via, via_of
+from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import (
     FetchedGroup,
     GroupOffsets,
@@ -299,3 +299,32 @@ def test_client_that_its_broker_has_no_more_is_dropped() -> None:
     world.groups.drop_unheard(GROUP, {TWO.seat_id})
     assert (world.forgotten, world.go_on) == ([MemberRef(GROUP, ONE.member_id)], [None])
     assert world.groups.unheard(GROUP) == (TWO.seat_id,)
+
+
+class Follower:
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
+        """See `MappedEars`."""
+        self.heard += [(ref, client), request]
+
+    def mapped_answered(self, ref: RequestRef, reply: GroupReply) -> None:
+        """See `MappedEars`."""
+        self.heard += [ref, reply]
+
+
+def test_mapped_members_are_followed_as_their_broker_knows_them() -> None:
+    """They go on by that id; an answer that was lost is one, and what has no answer of the broker's nobody hears."""
+    mapped, follower = Mapped(), Follower()
+    mapped.groups.ears = follower
+    asked = mapped.ask(beat("one", 3), HeartbeatReply(ErrorCode.NONE))
+    assert follower.heard == [(REF, CLIENT), asked, REF, HeartbeatReply(ErrorCode.NONE)]
+    follower.heard.clear()
+    asked = mapped.ask(beat("one", 3), None)
+    assert follower.heard == [(REF, CLIENT), asked, REF, HeartbeatReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    follower.heard.clear()
+    mapped.groups.submit(REF, CLIENT, via_of(REF), beat("one", 2))
+    assert follower.heard == []

@@ -11,7 +11,7 @@ from bridge.coordinators.moving.candidates import as_clients_know, of_order, wit
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration import route
-from bridge.migration.orders import MoveOrder, Obstacle
+from bridge.migration.orders import MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
 from tests.support.adopted_world import adopted_world
 from tests.support.moving_world import GENERATION, FakeFacts, MovingWorld, classic_join, described, moving_world
@@ -185,6 +185,23 @@ async def test_classic_members_of_a_consumer_group_are_reseated(autojump_clock: 
         assert await code(world, Road.PASS) == "EB-MOVE-104"
         world.upstream.broker.is_down = True
         assert await code(world, Road.PASS) == "EB-MOVE-204"
+
+
+async def test_members_may_be_named_as_their_broker_knows_them(autojump_clock: MockClock) -> None:
+    """So the census and tools show them, and a plan draws its shares: nobody was found who had been moved before."""
+    async with moving_world() as world:
+        world.mapped.put(
+            GROUP, MappedSeat(member_id=MemberId("a"), generation=3, seat_id=MemberId("seat-a"), seat_generation=7)
+        )
+        world.router.move_member(GROUP, MemberId("a"), Road.MAPPED)
+        world.at_broker({"seat-a": ZERO, "b": frozenset()})
+        named = await world.live.check(MoveOrder(GROUP, Road.UPSTREAM, (MemberId("seat-a"), MemberId("a"))))
+        assert (named.stage, [one.member_id for one in named.members]) == (MoveStage.DONE, ["a"])
+        world.live.start(MoveOrder(GROUP, Road.UPSTREAM, (MemberId("seat-a"),)))
+        await trio.sleep(0.5)
+        progress = world.progress()
+        assert [one.member_id for one in progress.members] == ["a"]
+        assert progress.order.members == ("seat-a",)
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["the answer came", "the answer was lost"])

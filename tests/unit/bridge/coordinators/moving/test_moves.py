@@ -1,14 +1,18 @@
 """What operators ask of moves: one a group at a time, checked, told, remembered."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.moving.candidates import LOOK_S
 from bridge.coordinators.moving.journey import Journey
 from bridge.coordinators.moving.places import FACTS
+from bridge.coordinators.moving.resting import RestingGroup
+from bridge.coordinators.moving.sight import WaysHeard
 from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.orders import MemberStage, MoveOrder, MoveStage, Obstacle
@@ -17,7 +21,9 @@ from tests.support.memory_journal import MemoryJournal
 from tests.support.moving_world import GENERATION, FakeFacts, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted
-from translators.dialects.ids import GroupId, MemberId, TopicPartition
+from translators.dialects.classic import Heartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.ids import GroupId, MemberId, TopicPartition, Via
 
 ZERO, ONE = frozenset({TopicPartition(TOPIC, 0)}), frozenset({TopicPartition(TOPIC, 1)})
 MEMBERS = {"a": ZERO, "b": ONE}
@@ -34,6 +40,55 @@ async def test_second_order_is_refused_while_one_is_carried_out(autojump_clock: 
         assert (refusal.stage, refusal.obstacles[0].code) == (MoveStage.REFUSED, "EB-MOVE-202")
         assert world.progress().order.destination is Road.UPSTREAM
         assert [move.stage for move in world.live.all()] == [MoveStage.MOVING]
+
+
+async def test_other_bridges_are_met_before_a_group_becomes_this_ones_own(autojump_clock: MockClock) -> None:
+    """One of them may have clients of it by a rule; an order for another road, or a dry run, needs nobody."""
+    met: list[int] = []
+    async with moving_world() as world:
+        world.at_broker(MEMBERS)
+        world.live.meet_bridges = lambda: met.append(1)
+        await world.live.check(MoveOrder(GROUP, Road.EMBEDDED))
+        world.live.start(MoveOrder(GroupId("another"), Road.UPSTREAM))
+        assert met == []
+        world.live.start(MoveOrder(GROUP, Road.EMBEDDED))
+        assert met == [1]
+
+
+def came_by(*connections: int) -> WaysHeard:
+    """Member a came by these while it was looked at."""
+    ways = WaysHeard()
+    for connection in connections:
+        ways.hear(Via(0, connection), Heartbeat(GROUP, GENERATION, MemberId("a"), None), Catalog())
+    return ways
+
+
+async def test_member_that_came_by_another_connection_than_it_joined_by_is_asked_by_that(
+    autojump_clock: MockClock,
+) -> None:
+    """franz-go beats by one of its own: its broker had it as a consumer member before it read the heartbeat (25)."""
+    async with moving_world() as world:
+        world.formed(MEMBERS)
+        world.candidates.preflight.listen = lambda _: nullcontext(came_by(99))
+        await world.order(Road.UPSTREAM)
+        assert (world.asked("a"), len(world.asked("b"))) == ([], 1)
+        world.answer("b", granted(GENERATION, 1))
+        world.beat("a")
+        assert [type(one) for one in world.asked("a")] == [ConsumerGroupHeartbeat]
+
+
+@pytest.mark.parametrize("connections", [(), (1, 99)])
+async def test_group_is_proved_to_rest_by_every_connection_that_it_came_by_before(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, connections: tuple[int, ...]
+) -> None:
+    """From the order until the move has the word on every request."""
+    came: list[set[Via]] = []
+    monkeypatch.setattr(RestingGroup, "comes_by", lambda _, vias: came.append(set(vias)))
+    async with moving_world() as world:
+        world.formed(MEMBERS)
+        world.candidates.preflight.listen = lambda _: nullcontext(came_by(*connections))
+        await world.order(Road.EMBEDDED)
+    assert came == [{Via(0, one) for one in connections}]
 
 
 async def test_bug_in_one_move_keeps_no_other_from_being_looked_after(
@@ -78,6 +133,21 @@ async def test_move_that_can_not_be_gone_on_with_keeps_no_bridge_from_starting(
         world.at_broker(MEMBERS)
         world.live.start(MoveOrder(GROUP, Road.UPSTREAM))
         assert world.progress().stage is MoveStage.PREPARING
+
+
+@pytest.mark.parametrize("allow_rebalance", [True, False])
+async def test_move_that_is_gone_on_with_is_the_one_that_was_ordered(
+    autojump_clock: MockClock, *, allow_rebalance: bool
+) -> None:
+    """A plan knows its move by the order: of another it says that an operator has moved the group, and leaves it."""
+    facts, order = FakeFacts(), MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),), allow_rebalance=allow_rebalance)
+    async with moving_world(facts) as world:
+        world.formed(MEMBERS)
+        world.live.start(order)
+        await trio.sleep(0.5)
+        assert world.progress().stage is MoveStage.MOVING
+    async with moving_world(facts) as world:
+        assert world.progress().order == order
 
 
 async def test_nobody_to_be_moved_is_an_obstacle_and_a_check_changes_nothing(autojump_clock: MockClock) -> None:

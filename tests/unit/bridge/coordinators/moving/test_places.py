@@ -1,28 +1,35 @@
 """Where groups and members were moved to, in one fact a group: written whole, read whole or not at all."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import MockClock
 
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.places import FACTS, Places
+from bridge.coordinators.moving.places import FACTS, PAUSE_MS, Places, SpacedWrites
 from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.unread_facts import UNREAD
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road, Router
+from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess
-from tests.support.moving_world import BLOB, FakeFacts
+from tests.support.moving_world import BLOB, FakeFacts, moving_world
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import Protocol
-from translators.dialects.ids import MemberId, MemberRef, TopicPartition
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
 
+PAUSE_S = PAUSE_MS / 1000
+OTHER = GroupId("other")
+ID = "{number}-0123456789abcdef"
 IDS = st.text(max_size=8).map(MemberId)
 MEMBERS = st.builds(
     ClassicMember,
@@ -55,6 +62,7 @@ MOVES = st.builds(
     SETTLED,
     st.lists(IDS, max_size=2).map(tuple),
     st.lists(MEMBERS, max_size=3).map(tuple),
+    allow_rebalance=st.booleans(),
 )
 
 
@@ -102,7 +110,7 @@ def test_what_is_written_is_read_again(
         life.names.put(MemberRef(GROUP, member_id), seat_id)
     life.places.write(GROUP)
     if move is not None:
-        order = MoveOrder(GROUP, move.destination, move.only)
+        order = MoveOrder(GROUP, move.destination, move.only, allow_rebalance=move.allow_rebalance)
         assert trio.run(life.places.begin_move, order, move.origin, move.members)
     next_life = Life(facts)
     assert next_life.state() == life.state()
@@ -185,3 +193,71 @@ def test_facts_that_can_t_be_read_stand_aside_beside_one_another() -> None:
         life.places.write(GROUP)
         aside[name] = text
         assert facts.kept == {**aside, FACTS + GROUP: '{"road":"upstream"}'}
+
+
+@asynccontextmanager
+async def writing(written: list[GroupId]) -> AsyncIterator[SpacedWrites]:
+    """Until the end of the block."""
+    writes = SpacedWrites(written.append, TrioClock().now_ms)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(writes.keep_writing)
+        await trio.testing.wait_all_tasks_blocked()
+        yield writes
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_first_is_written_at_once_and_those_behind_it_as_one(autojump_clock: MockClock) -> None:
+    """Each group by itself, and again at once when it has been quiet."""
+    written: list[GroupId] = []
+    async with writing(written) as writes:
+        for _ in range(5):
+            writes.write(GROUP)
+        writes.write(OTHER)
+        assert written == [GROUP, OTHER]
+        await trio.sleep(2 * PAUSE_S)
+        assert written == [GROUP, OTHER, GROUP]
+        await trio.sleep(PAUSE_S)
+        writes.write(GROUP)
+        assert written == [GROUP, OTHER, GROUP, GROUP]
+
+
+async def test_what_waits_is_written_when_the_bridge_ends(autojump_clock: MockClock) -> None:
+    """Nothing is left to the next life that this one knew."""
+    written: list[GroupId] = []
+    async with writing(written) as writes:
+        writes.write(GROUP)
+        writes.write(GROUP)
+    assert written == [GROUP, GROUP]
+
+
+async def written_bytes(members: int) -> int:
+    """What the journal is given while so many mapped members join, one behind the other."""
+    facts = CountedFacts()
+    async with moving_world(facts) as world:
+        for number in range(members):
+            member_id = MemberId(ID.format(number=number))
+            seat = MappedSeat(member_id=member_id, generation=3, seat_id=member_id, seat_generation=7)
+            world.mapped.put(GROUP, seat)
+            world.router.move_member(GROUP, member_id, Road.MAPPED)
+        for number in range(members):
+            world.mapped.end(MemberRef(GROUP, MemberId(ID.format(number=number))))
+        await trio.sleep(2 * PAUSE_S)
+        assert FACTS + GROUP not in facts.kept
+    return facts.taken_bytes
+
+
+class CountedFacts(FakeFacts):
+    """Counts what it is given."""
+
+    taken_bytes = 0
+
+    def keep_fact(self, name: str, text: str) -> None:
+        """See `places.Facts`."""
+        self.taken_bytes += len(text)
+        FakeFacts.keep_fact(self, name, text)
+
+
+async def test_journal_grows_with_the_members_that_join_and_not_with_their_square(autojump_clock: MockClock) -> None:
+    """Each end of a mapping wrote all that were left: of 1,000 members 300 MB, while nobody else was answered."""
+    few, many = [await written_bytes(members) for members in (20, 200)]
+    assert 0 < many < 15 * few

@@ -52,6 +52,23 @@ async def test_client_that_beats_by_one_connection_and_commits_by_another_is_pro
         assert [world.ways_of[one].asked for one in range(beside + 1)] == [1] * (beside + 1)
 
 
+async def test_connection_that_was_used_only_before_the_move_is_asked_too(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """franz-go joins by one connection and beats and commits by another: its members are known from their joins, and
+    nothing came by the other since. One that is gone has nothing on its way.
+    """
+    async with adopted_world() as world:
+        proof, beside, gone = proof_of(world), len(world.players), len(world.players) + 1
+        world.ways_of[beside] = ClientWay(world.coordinators, beside)
+        world.ways_of[gone] = ClientWay(world.coordinators, -1)
+        proof.comes_by(Via(0, connection) for connection in (0, beside, gone))
+        for beat in world.beats():
+            proof.hear(beat.via, beat.request)
+        assert await proof.prove(1_000, world.note) is None
+        assert [world.ways_of[one].asked for one in (0, beside, gone)] == [1, 1, 0]
+
+
 async def test_connection_of_commits_that_answers_nothing_is_no_proof(autojump_clock: trio.testing.MockClock) -> None:
     """Something may be on its way by it; one that is gone is asked no more."""
     async with adopted_world() as world:

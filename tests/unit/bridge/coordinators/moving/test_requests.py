@@ -109,6 +109,18 @@ def test_ways_lead_to_the_broker_or_to_a_road() -> None:
     assert (roads.upstream.taken, roads.mapped.taken) == ([BEAT], [BEAT])
 
 
+def test_farewell_of_several_names_them_as_their_broker_does() -> None:
+    """An admin knows members by what their clients say: who is mapped was answered 25 in the middle of a move, and
+    stayed.
+    """
+    roads, several, alone = Roads(), leave_request("a", "b"), leave_request("a")
+    roads.ways.to_broker(held(several))
+    roads.ways.by_road(held(several), Road.PASS)
+    roads.ways.by_road(held(alone), Road.PASS)
+    assert roads.mapped.taken == [several, several]
+    assert [request for request, _ in roads.via.open] == [alone]
+
+
 def test_who_can_t_be_translated_goes_to_the_broker_and_is_remembered() -> None:
     """Without an id there is nobody to be remembered."""
     roads, known = Roads(), classic_join("a", protocol="of-its-own")

@@ -13,6 +13,7 @@ from bridge.coordinators.moving.sight import (
     LOOK_S,
     LOOKS_MAX,
     TOPICS_S,
+    WAYS_MAX,
     GroupEars,
     Look,
     Sight,
@@ -390,6 +391,25 @@ def test_whoever_is_no_member_is_overheard_by_nobody() -> None:
         assert overheard.vias == {MemberId("a"): VIA}
         assert overheard.explain(ZERO, 99)
         assert not overheard.explain(other, 99)
+
+
+def test_ways_are_heard_by_which_members_come() -> None:
+    """Each of a member, and that of a producer which says of nobody that its offsets are; no more than so many."""
+    ears, (beside, producer, stranger) = GroupEars(catalog()), (via_of(RequestRef(0, one, 0)) for one in (7, 8, 9))
+    member_id = MemberId("a")
+    with ears.note_ways(GROUP) as ways, ears.listen(GROUP, {member_id}):
+        ears.hear(VIA, Heartbeat(GROUP, 3, member_id, None))
+        ears.hear(beside, commit(5))
+        ears.hear(producer, in_transaction(5))
+        ears.hear(stranger, Heartbeat(GROUP, 3, MemberId("invented"), None))
+        ears.hear(stranger, Heartbeat(GroupId("other"), 3, member_id, None))
+    ears.hear(stranger, Heartbeat(GROUP, 3, member_id, None))
+    assert sorted(ways.of({member_id})) == [("", producer), ("a", VIA), ("a", beside)]
+    with ears.note_ways(GROUP) as ways:
+        for number in range(WAYS_MAX + 1):
+            ears.hear(stranger, Heartbeat(GROUP, 3, MemberId(f"invented-{number}"), None))
+    assert len(ways.of({MemberId(f"invented-{number}") for number in range(WAYS_MAX + 1)})) == WAYS_MAX
+    assert not ears.listens_to((GROUP,))
 
 
 async def test_connection_that_a_member_is_known_by_goes_before_one_that_was_overheard(

@@ -1,5 +1,7 @@
 """What becomes of a plan's groups, one look at a time."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage, Obstacle
@@ -93,3 +95,17 @@ def test_way_back_whose_members_are_back_or_gone_is_made() -> None:
     part = Part(group_id=GroupId("g"), step=PartStep.RETURNING, order=order, ordered_ms=4, percent=30)
     (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
     assert (found.step, found.percent) == (PartStep.RETURNED, 0)
+
+
+@pytest.mark.parametrize(("is_resumed", "step"), [(True, PartStep.WAITING), (False, PartStep.LEFT)])
+def test_way_that_was_cut_off_in_its_middle_is_ordered_again(*, is_resumed: bool, step: PartStep) -> None:
+    """A bridge that was killed on the way from upstream to embedded ends on pass: it was taken for an operator's word,
+    and the group was left there, also when all were to be brought back.
+    """
+    order = MoveOrder(GroupId("g"), Road.EMBEDDED)
+    part = Part(group_id=GroupId("g"), step=PartStep.MOVING, order=order, ordered_ms=4)
+    for stage, expected in ((MoveStage.MOVING, PartStep.MOVING), (MoveStage.DONE, PartStep.WAITING)):
+        move = MoveProgress(replace(order, destination=Road.PASS), Road.UPSTREAM, stage, 5, is_resumed=is_resumed)
+        (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+        assert found.step is (expected if is_resumed else step)
+    assert (found.origin, found.refusals) == ((Road.UPSTREAM, 1) if is_resumed else (None, 0))
