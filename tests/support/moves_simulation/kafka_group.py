@@ -115,8 +115,8 @@ class KafkaGroup:
     def __init__(self, release: Release, settings: EngineSettings, topics: Iterable[Topic]) -> None:
         self.busy: ErrorCode | None = None
         self.on_left_behind: Callable[[MemberId], None] = lambda _: None
-        """Hears of classic members that had not followed the group's epoch when it became its generation: Kafka says 22
-        to them, whoever is in front of it.
+        """Hears of classic members that had not followed the group's epoch when it became its generation, or that were
+        not written down before the coordinator died: Kafka says 22 or 25 to them, whoever is in front of it.
         """
         self._release = release
         self._settings = settings
@@ -183,7 +183,10 @@ class KafkaGroup:
         self._downgrade_if_departed()
 
     def die(self) -> None:
-        """Killed and started again: what was parked is lost with its connections, sessions begin anew."""
+        """Killed and started again: what was parked is lost with its connections, sessions begin anew. Who had joined a
+        generation that had not synced is forgotten: Kafka writes a classic group down with its leader's SyncGroup.
+        """
+        joined = () if self.classic is None else tuple(self.classic.members)
         self._waiting.clear()
         self._parked.clear()
         self.shard = Shard(settings=self._settings, assignors=registry)
@@ -191,6 +194,10 @@ class KafkaGroup:
         for record in self._records:
             apply(self.shard, record)
         self._records += resume(self.shard, self._now_ms)
+        written = () if self.classic is None else self.classic.members
+        for member_id in joined:
+            if member_id not in written:
+                self.on_left_behind(member_id)
         for session in self.sessions.values():
             session.due_ms = self._now_ms + session.session_timeout_ms
 
