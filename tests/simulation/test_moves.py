@@ -16,7 +16,7 @@ TO_THE_BRIDGE = Phase(is_calm=True, acts=(Act(at_ms=0, action=Action.MOVE, name=
 ONCE_BROKEN = (
     *(2, 35, 39, 64, 65, 137, 172, 435, 883, 1244, 1328, 474_389, 500_423, 470_134, 472_296, 410_646, 411_397),
     *(730_625_944, 911_199, 911_611, 911_939, 1_215_336, 1_215_806, 5_150_073, 326_229_768, 326_230_055),
-    *(382_209_426, 382_209_798, 382_209_149, 139_055_805, 25_216_232),
+    *(382_209_426, 382_209_798, 382_209_149, 139_055_805, 25_216_232, 375_657_665),
 )
 """Seeds that found a defect of the bridge, or of its simulation, when they were first told.
 
@@ -46,7 +46,9 @@ keep a session alive, which Kafka's does not; 382209149: a member that was about
 commit was a consumer member before its broker read the heartbeat that was on its way by another; 139055805: a static
 member that stood still was taken over before its client knew what it had lost in a rebalance, and another got that;
 25216232: the simulated broker made a classic group of a consumer group as a static member joined that was a classic one
-before, and fenced who lagged behind, where Kafka's waits for one that comes back from the consumer protocol (K3.30).
+before, and fenced who lagged behind, where Kafka's waits for one that comes back from the consumer protocol (K3.30);
+375657665: the law had a broker that was killed know who had joined a generation that had not synced, of which Kafka's
+writes nothing down.
 """
 
 

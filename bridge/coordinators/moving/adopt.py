@@ -121,7 +121,8 @@ class AdoptMove(RestingGroup[HeldT]):
     async def _carry_out(self, effect: AdoptEffect) -> AdoptEvent:
         match effect:
             case Gather():
-                return Gathered(await self._proof.gather())
+                # To meet other bridges for the first time takes seconds, in which nobody's request is to wait.
+                return Gathered(await self._proof.gather() or await self._claim())
             case Prove():
                 return Proved(self._proof.stopped or await self._prove())
             case Compare():
@@ -167,17 +168,23 @@ class AdoptMove(RestingGroup[HeldT]):
         expected = {self._proof.seat_id(one): member.using for one, member in self._members.items()}
         return find_difference(self._group_id, described, expected)
 
+    async def _claim(self) -> Obstacle | None:
+        try:
+            claimed = await self._around.embedded.join_checks.claim(self._group_id)
+        except BrokerUnreachable as problem:
+            return Obstacle("EB-MOVE-226", f"other bridges can't be asked: {problem}", "order the move again")
+        if claimed is not None:
+            return Obstacle("EB-MOVE-226", claimed.reason, "move the group by the bridge that has it")
+        return None
+
     async def _take_in(self) -> Obstacle | None:
         embedded, group_id = self._around.embedded, self._group_id
         protocol_name = next(iter(self._members.values())).protocol_name
         seats = tuple(self._seat(member) for member in self._members.values())
         generation = max(seat.generation for seat in seats)
-        try:
-            claimed = await embedded.join_checks.claim(group_id)
-        except BrokerUnreachable as problem:
-            return Obstacle("EB-MOVE-226", f"other bridges can't be asked: {problem}", "order the move again")
+        claimed = await self._claim()
         if claimed is not None:
-            return Obstacle("EB-MOVE-226", claimed.reason, "move the group by the bridge that has it")
+            return claimed
         verdict = await embedded.adopt(group_id, Handover(seats), generation, protocol_name)
         if isinstance(verdict, Converted):
             return None

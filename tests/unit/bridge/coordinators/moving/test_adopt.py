@@ -168,6 +168,23 @@ async def test_group_of_another_bridge_is_kept(is_heard: bool, autojump_clock: t
         assert await kept(world) == "EB-MOVE-226"
 
 
+async def test_other_bridges_are_asked_before_anything_waits(autojump_clock: trio.testing.MockClock) -> None:
+    """To meet them for the first time takes seconds, in which sessions ran at the broker; then once more, at once."""
+    held: list[bool] = []
+
+    async def claim(_group_id: GroupId) -> None:
+        held.append(move._holds)
+
+    async with adopted_world() as world:
+        world.groups.join_checks.claim = claim
+        move = world.adopting()
+        for beat in world.beats():
+            move.take(beat)
+        await move.make()
+        assert isinstance(move.state, Adopted)
+        assert held == [False, True]
+
+
 async def test_refused_farewell_undoes_the_intake(autojump_clock: trio.testing.MockClock) -> None:
     """The broker keeps the group, and the engine forgets it."""
     async with adopted_world() as world:
