@@ -174,8 +174,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
     living = partial(_living, groups, upstream)
     places.keep_living(living())
     configured = Configured(config, read_again, places, living, _ruled(owner))
-    configured.unwritten = unwritten
-    _meet_bridges(config, between, moving, configured)
+    _let_roads_begin(config, between, moving, configured, unwritten)
     services = _services(between, moving, counters)
     watch.begin()
     with journals, closing(questions), trio.open_signal_receiver(*STOP_SIGNALS, signal.SIGHUP) as signals:
@@ -207,8 +206,11 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             nursery.cancel_scope.cancel()
 
 
-def _meet_bridges(config: Config, between: Between, moving: Moving, configured: Configured) -> None:
+def _let_roads_begin(
+    config: Config, between: Between, moving: Moving, configured: Configured, unwritten: frozenset[Road]
+) -> None:
     """Have other bridges noticed as soon as any group may be this one's own, by a rule or an order."""
+    configured.unwritten = unwritten
     meet = partial(meet_bridges, config, between.embedded, fresh_member_id())
 
     def begin_roads(roads: Iterable[Road]) -> None:

@@ -91,12 +91,7 @@ def put_together(between: Between) -> Moving:
     ears = GroupEars(between.upstream.catalog)
     mapped.passes, mapped.settled = ears.hear, router.return_member
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))
-    surroundings = Around(
-        ways=ways,
-        upstream=between.upstream,
-        mapped=mapped,
-        now_ms=between.clock.now_ms,
-    )
+    surroundings = Around(ways=ways, upstream=between.upstream, mapped=mapped, now_ms=between.clock.now_ms)
     parts = Parts(
         candidates=Candidates(
             around=surroundings, router=router, roster=roster, broker=between.broker, embedded=embedded

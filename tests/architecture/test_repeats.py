@@ -60,6 +60,7 @@ AWAITED = {
     "bridge/coordinators/ledger.py: run": JOB,
     "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
     "bridge/coordinators/moving/moves.py: _look_after": JOB,
+    "bridge/coordinators/moving/places.py: keep_writing": JOB,
     "bridge/coordinators/owner_task.py: _own": JOB,
     "bridge/coordinators/placement.py: place": "the look that is waited for is bounded",
     "bridge/net/broker_side.py: _read_answers": "as long as the connection, which the sweep ends where it stands still",

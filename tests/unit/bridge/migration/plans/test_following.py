@@ -104,8 +104,14 @@ def test_way_that_was_cut_off_in_its_middle_is_ordered_again(*, is_resumed: bool
     """
     order = MoveOrder(GroupId("g"), Road.EMBEDDED)
     part = Part(group_id=GroupId("g"), step=PartStep.MOVING, order=order, ordered_ms=4)
-    for stage, expected in ((MoveStage.MOVING, PartStep.MOVING), (MoveStage.DONE, PartStep.WAITING)):
-        move = MoveProgress(replace(order, destination=Road.PASS), Road.UPSTREAM, stage, 5, is_resumed=is_resumed)
-        (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
-        assert found.step is (expected if is_resumed else step)
-    assert (found.origin, found.refusals) == ((Road.UPSTREAM, 1) if is_resumed else (None, 0))
+    going_on = MoveProgress(
+        replace(order, destination=Road.PASS), Road.UPSTREAM, MoveStage.MOVING, 5, is_resumed=is_resumed
+    )
+    found = [
+        follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts[0]
+        for move in (going_on, replace(going_on, stage=MoveStage.DONE))
+    ]
+    assert [one.step for one in found] == [PartStep.MOVING if is_resumed else step, step]
+    assert [(one.origin, one.refusals) for one in found] == (
+        [(Road.UPSTREAM, 0), (Road.UPSTREAM, 1)] if is_resumed else [(None, 0)] * 2
+    )
