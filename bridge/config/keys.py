@@ -224,7 +224,8 @@ class Settings(KafkaSettings):
         "limits.inflight.bytes",
         268_435_456,
         "Bytes in the buffers of all connections together; beyond it large requests, and answers that are held whole, "
-        "come in one after the other, the oldest first.",
+        "come in one after the other, the oldest first, and who has 4 KiB that wait, answers or requests, is given no "
+        "further answer.",
         within(1_048_576, 2**50),
     )
     limits_unauthenticated_bytes: int = key(
@@ -258,7 +259,8 @@ class Settings(KafkaSettings):
     limits_idle_ms: int = key(
         "limits.idle.ms",
         600_000,
-        "Silence after which a client connection is closed, as connections.max.idle.ms.",
+        "Silence after which a client connection is closed, as connections.max.idle.ms; also of a client that takes "
+        "nothing of the answers that lie there for it.",
         within(),
     )
     limits_progress_ms: int = key(

@@ -122,8 +122,8 @@ class CommitForwarder:
         try:
             self._send(pending, commit_id)
         except Exception:
-            told = "EB-GROUP-002: commit %r could not be sent; the groups go on, please report this"
-            LOG.exception(told, pending, extra=request_fields(pending.request))
+            told = "EB-GROUP-002: commit %.2000r could not be sent; the groups go on, please report this"
+            LOG.exception(told, pending.request, extra=request_fields(pending.request))
             self._take_answer(pending, commit_id, None)
 
     def _send(self, pending: Pending, commit_id: int) -> None:
@@ -142,8 +142,8 @@ class CommitForwarder:
                     whole = merge_commit(simple, complete, refused, self._metadata_max)
             except Exception:
                 # Not to end it would keep its partitions from their next owner for ever.
-                told = "EB-GROUP-002: the answer to commit %r makes no sense; please report this"
-                LOG.exception(told, pending, extra=request_fields(pending.request))
+                told = "EB-GROUP-002: the answer to commit %.2000r makes no sense; please report this"
+                LOG.exception(told, pending.request, extra=request_fields(pending.request))
                 whole = None
             self._take_answer(pending, commit_id, whole)
 

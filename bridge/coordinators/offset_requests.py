@@ -248,13 +248,10 @@ def merge_delete(
 
 
 def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
-    merged: dict[TopicName, CommittedTopic] = {}
+    merged: dict[TopicName, tuple[CommittedTopic, list[CommittedPartition]]] = {}
     for topic in topics:
-        first = merged.get(topic.name)
-        merged[topic.name] = (
-            topic if first is None else replace(first, partitions=(*first.partitions, *topic.partitions))
-        )
-    return tuple(merged.values())
+        merged.setdefault(topic.name, (topic, []))[1].extend(topic.partitions)
+    return tuple(replace(first, partitions=tuple(partitions)) for first, partitions in merged.values())
 
 
 def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:

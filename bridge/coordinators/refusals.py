@@ -33,7 +33,9 @@ class Refusals:
             (quote(group_id), quote(client_id), refusal.code.name, refusal.reason),
             LogFields(group_id=group_id, client_id=client_id, road=self._road),
         )
-        self._log.write(now_ms, (group_id, refusal.code, refusal.reason), line)
+        # This reason quotes the pattern: who comes with another each time would have a line each time.
+        cause = "" if refusal.code is ErrorCode.INVALID_REGULAR_EXPRESSION else refusal.reason
+        self._log.write(now_ms, (group_id, refusal.code, cause), line)
 
 
 def in_words(reply: GroupReply, refusal: Refusal) -> GroupReply:

@@ -5,10 +5,12 @@ damaged one it goes on with what is whole, and keeps the file beside the new one
 import logging
 import shutil
 import sqlite3
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import trio
 
@@ -84,8 +86,13 @@ def _read_copy(copy: Path, kept: list[bytes], *, is_mended: bool) -> None:
 OVERGROWN_BYTES = 16_777_216
 """Below this size compaction does not pay."""
 GROWTH_FACTOR = 4
+THREADS = 2
+"""One that writes or reads, and one that condenses meanwhile. They are the journal's own: looking up the names of
+brokers takes all that everybody shares where a resolver hangs, and then no group could write anything any more.
+"""
 
 LOG = logging.getLogger("epochbridge.journal")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ class SqliteJournal:
         self._bytes = 0
         self._condensed_bytes = 0
         self._overgrown_bytes = overgrown_bytes
+        self._threads = trio.CapacityLimiter(THREADS)
 
     def append(self, entries: Collection[bytes]) -> Write:
         """One block, all or none."""
@@ -117,7 +125,7 @@ class SqliteJournal:
     async def write(self, entries: Collection[bytes]) -> None:
         """Write one block and wait for the disk."""
         async with self._one_at_a_time:
-            self._bytes += await trio.to_thread.run_sync(self._append, entries)
+            self._bytes += await self._beside(partial(self._append, entries))
 
     def _append(self, entries: Collection[bytes]) -> int:
         return self._file.append(entries, entries.groups if isinstance(entries, TellsGroups) else ())
@@ -138,13 +146,16 @@ class SqliteJournal:
         """Read under the lock, condense without it, write under it: appends wait for the disk only."""
         async with self._one_at_a_time:
             upto = self._file.last
-            entries = await trio.to_thread.run_sync(lambda: tuple(self._file.replay(upto)))
+            entries = await self._beside(lambda: tuple(self._file.replay(upto)))
         before = sum(map(len, entries))
-        condensed = await trio.to_thread.run_sync(lambda: tuple(condense(entries)))
+        condensed = await self._beside(lambda: tuple(condense(entries)))
         async with self._one_at_a_time:
-            self._condensed_bytes = await trio.to_thread.run_sync(self._file.replace, upto, condensed)
+            self._condensed_bytes = await self._beside(partial(self._file.replace, upto, condensed))
             self._bytes += self._condensed_bytes - before
         LOG.info("journal condensed from %d entries to %d", len(entries), len(condensed))
+
+    async def _beside(self, work: Callable[[], ResultT]) -> ResultT:
+        return await trio.to_thread.run_sync(work, limiter=self._threads)
 
     def close(self) -> None:
         """Let go of the file."""

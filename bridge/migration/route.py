@@ -24,6 +24,8 @@ STAYING_GROUPS_MAX = 100_000
 """How many groups may live where no rule sends them; further ones go by the rules."""
 UNTRANSLATED_MEMBERS_MAX = 20_000
 """How many of them may be there because nobody can translate them; the one that joined longest ago makes room."""
+UNTRANSLATED_CHARS_MAX = UNTRANSLATED_MEMBERS_MAX * 200
+"""The same by their names with those of their groups: a client may give itself 32 kB, which is in its member's name."""
 
 
 class Road(StrEnum):
@@ -99,6 +101,7 @@ class Router:
         self._moved_count = 0
         self._places: dict[GroupId, Road] = {}
         self._untranslated: OrderedDict[tuple[GroupId, MemberId], None] = OrderedDict()
+        self._untranslated_chars = 0
         self.staying: dict[GroupId, Road] = {}
         """Groups that live on another road than their rule's, and stay there until they are empty or moved."""
 
@@ -212,7 +215,9 @@ class Router:
     def return_member(self, group_id: GroupId, member_id: MemberId) -> None:
         """A member takes its group's road again, or is gone."""
         # What is forgotten here would be taken for the oldest that passes later, when the member has another road.
-        self._untranslated.pop((group_id, member_id), None)
+        if (group_id, member_id) in self._untranslated:
+            del self._untranslated[group_id, member_id]
+            self._untranslated_chars -= len(group_id) + len(member_id)
         moved = self.moved.get(group_id, {})
         if moved.pop(member_id, None) is not None:
             self._moved_count -= 1
@@ -225,12 +230,13 @@ class Router:
         That it is gone is not noticed where it just dies; one that is forgotten too early is told to join again, and
         passes then.
         """
+        key = group_id, member_id
         if self.move_member(group_id, member_id, Road.PASS):
-            self._untranslated[group_id, member_id] = None
-            self._untranslated.move_to_end((group_id, member_id))
-        while len(self._untranslated) > UNTRANSLATED_MEMBERS_MAX:
-            oldest, _ = self._untranslated.popitem(last=False)
-            self.return_member(*oldest)
+            self._untranslated_chars += 0 if key in self._untranslated else len(group_id) + len(member_id)
+            self._untranslated[key] = None
+            self._untranslated.move_to_end(key)
+        while len(self._untranslated) > UNTRANSLATED_MEMBERS_MAX or self._untranslated_chars > UNTRANSLATED_CHARS_MAX:
+            self.return_member(*next(iter(self._untranslated)))
 
     def remembered(self) -> int:
         """How many groups are remembered now; never more than the limit."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 import trio
@@ -74,6 +75,7 @@ ANSWER_BYTES_MAX = 104_857_600
 """What is longer is no answer: of requests brokers take as much by default (`socket.request.max.bytes`)."""
 ANSWER_TIMEOUT_S = 10.0
 """How long a broker may take to let the bridge in, and for each answer."""
+_ID_MAX = 0x7FFF_FFFF
 COORDINATOR_TRIES = 20
 COORDINATOR_PAUSE_S = 0.25
 """So often, and with such pauses, it is asked who coordinates a group: a cluster that has just
@@ -297,10 +299,13 @@ class OwnConnection:
         self.versions = versions
         self._transport = transport
         self._login = login
+        self._ids = count(1)
+        """Each question has its own, so that an answer that is given twice is taken for none to the next one."""
 
     async def ask(self, request: Request, client_id: str) -> Reply:
         """See `ports.CoordinatorConnection`."""
-        asked = _asked(self.broker_id, self.versions, request, client_id)
+        correlation_id = next(self._ids) & _ID_MAX
+        asked = _asked(self.broker_id, self.versions, request, client_id, correlation_id)
         await self._login.be_in()
         return await _read_beside(asked.read, await exchange(self._transport, asked.frame, ANSWER_BYTES_MAX))
 
@@ -384,14 +389,14 @@ class _Asked:
         return reply
 
 
-def _asked(node_id: int, versions: VersionTable, request: Request, client_id: str) -> _Asked:
+def _asked(node_id: int, versions: VersionTable, request: Request, client_id: str, correlation_id: int = 0) -> _Asked:
     """The request in the highest version that both sides speak."""
     api_key = _API_KEYS[type(request)]
     offered = versions.get(api_key)
     if offered is None:
         raise BrokerUnreachable(f"EB-NET-034: broker {node_id} does not offer {api_key.name}")
     version = min(offered.highest, SUPPORTED[api_key][1], _VERSIONS_MAX.get(api_key, SUPPORTED[api_key][1]))
-    return _Asked(node_id, api_key, version, encode_request(api_key, version, 0, client_id, request))
+    return _Asked(node_id, api_key, version, encode_request(api_key, version, correlation_id, client_id, request))
 
 
 _API_KEYS: dict[type[object], ApiKey] = {

@@ -18,6 +18,7 @@ from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.errors import MalformedFrame
+from bridge.wire.frames import REQUEST_CORRELATION_OFFSET
 from bridge.wire.sasl import (
     AUTHENTICATE_VERSION,
     BEARER_GIVES_UP,
@@ -131,8 +132,10 @@ async def _authenticate(asker: Asker, token: bytes, advice: str = OF_PASSWORDS) 
     )
 
 
-LENGTH_BYTES = 4
+LENGTH_BYTES = ID_BYTES = 4
 READ_BYTES = 64 * 1024
+_ASKED = slice(REQUEST_CORRELATION_OFFSET, REQUEST_CORRELATION_OFFSET + ID_BYTES)
+_ANSWERED = slice(LENGTH_BYTES, LENGTH_BYTES + ID_BYTES)
 TLS_ALERT = b"\x15\x03"
 """How a TLS listener begins its answer to what is no TLS; as the length of an answer it would be 352 MB."""
 
@@ -201,7 +204,11 @@ async def exchange(transport: Transport, request: bytes, answer_bytes_max: int) 
     size = int.from_bytes(start, "big", signed=True)
     if not 0 < size <= answer_bytes_max:
         raise BrokerUnreachable(explain_start(start, answer_bytes_max))
-    return start + await _receive(transport, size)
+    answer = start + await _receive(transport, size)
+    if answer[_ANSWERED] != request[_ASKED]:
+        # What is read as an answer to this may be one to an earlier question that was given twice.
+        raise BrokerUnreachable("EB-NET-071: the broker answered something that was not asked; it is asked anew")
+    return answer
 
 
 def _closed(transport: Transport, told: str) -> BrokerUnreachable:

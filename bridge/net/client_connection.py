@@ -6,7 +6,7 @@ from functools import partial
 
 import trio
 
-from bridge.log_lines import Line, bare, origin_of
+from bridge.log_lines import Line, bare
 from bridge.migration.route import Road
 from bridge.net.broker_side import (
     PIECE_BYTES,
@@ -21,7 +21,7 @@ from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.endings import Endings, reason_of
 from bridge.net.login_answers import LoginAnswers
-from bridge.net.shared import Share, Shared, connection_fields
+from bridge.net.shared import SMALL_BYTES, TELL_AT_LENGTH, Share, Shared, connection_fields
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import Expected
@@ -56,7 +56,6 @@ from translators.dialects.ids import RequestRef, via_of
 
 LAST_WORDS_S = 1.0
 """How long a connection that is closed may take to send what is answered already."""
-BUG_CHARS_MAX = 300
 
 
 class ClientConnection:
@@ -123,9 +122,14 @@ class ClientConnection:
     def bytes_held(self) -> int:
         """Bytes in the buffers of this connection at this moment."""
         upstream = self._broker.sender
-        sender = getattr(self, "sender", None)
-        held = self.session.bytes_held + self._waiting_bytes + (0 if sender is None else sender.unsent_bytes)
+        held = self.session.bytes_held + self._waiting_bytes + self.unsent_bytes
         return held + (0 if upstream is None else upstream.unsent_bytes)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that were handed to the client's socket, which has not taken them."""
+        sender = getattr(self, "sender", None)
+        return 0 if sender is None else sender.unsent_bytes
 
     def note_held(self) -> None:
         """Tell the others what is held now, where that is or was anything."""
@@ -212,16 +216,7 @@ class ClientConnection:
 
     def fail(self, task: Task, problem: Exception) -> None:
         """A bug showed on this connection, which it ends."""
-        self._shared.failures.count(task)
-        line = Line(
-            logging.ERROR,
-            "%s: connection %d failed (%s)",
-            (CloseReason.BUG.code, self.connection, task.name),
-            connection_fields(self.session),
-            bare(problem),
-        )
-        self._shared.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
-        self.close(CloseReason.BUG, f"{bare(problem)!r:.{BUG_CHARS_MAX}}")
+        self.close(CloseReason.BUG, self._endings.tell_bug(task, problem))
 
     # -------- from the client
 
@@ -321,7 +316,7 @@ class ClientConnection:
             return Waiting(cut, cut)
         if isinstance(cut, Head):
             came_ns = now_ns()
-            if self.session.is_full or self._shared.is_draining:
+            if self.session.is_full or self._shared.is_draining or self._shared.in_flight.is_over:
                 return Waiting(cut, None, came_ns)
             offered = self._cluster.offered_nowait(self.broker_id)
             if offered is None or self.session.is_slow_to_read(cut, offered):
@@ -332,6 +327,13 @@ class ClientConnection:
             return Waiting(cut, None)
         self._broker.send_rest(cut.data, cut.left)
         return None
+
+    def _may_take_more(self) -> bool:
+        """Whether a request may be decided on; where all hold too much, of who holds little only."""
+        outbox = self.session.outbox
+        held = self.unsent_bytes + outbox.bytes_held + outbox.request_bytes
+        is_over = self._shared.in_flight.is_over and held > SMALL_BYTES
+        return not (is_over or self.session.is_full or self._shared.is_draining)
 
     def _carry_out(self, head: Head, decision: Decision, came_ns: int) -> Waiting | None:
         """Do what was decided, unless it must wait for the broker or ends the connection."""
@@ -413,7 +415,9 @@ class ClientConnection:
             await self._place(cut, decision, came_ns)
 
     async def _decide(self, head: Head, came_ns: int) -> None:
-        await self.wait_until(lambda: not self.session.is_full and not self._shared.is_draining)
+        await self.wait_until(self._may_take_more)
+        if head.header.api_key in TELL_AT_LENGTH:
+            await self.share.calm()
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))

@@ -46,6 +46,7 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
+from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 from translators.dialects.offsets import TxnOffsetCommit
 
 EVERYBODY = "everybody"
@@ -137,6 +138,11 @@ class ClientRights:
         if shares and now < self._cluster.login_ends_ms:
             self.proof.renew(lambda: None)
 
+    @property
+    def wait_max_ms(self) -> int:
+        """How long a request waits for what a broker is asked of it."""
+        return self._session.limits.upstream_wait_max_ms
+
     def _next_word_ms(self, now: int) -> int:
         return now + min(OWN_WORD_MS, OWN_WORD_AFTER * self._session.limits.grant_ms)
 
@@ -159,7 +165,7 @@ class ClientRights:
             # Others of the same identity go on by the same grant, and one of them may have begun to ask.
             asked = self._shared.asked.get(holder)
             if asked is None or now >= asked.at_ms + OTHERS_WAIT_MS:
-                self._inquire(holder, grant.topics, lambda _: None)
+                self._inquire(request.group_id, holder, grant.topics, lambda _: None)
         return grant
 
     async def judge(self, decision: Submitted | Divided) -> Submitted | Divided | ErrorCode:
@@ -204,7 +210,7 @@ class ClientRights:
             return request
         findings = list[Finding]()
         asked = known | names if len(known) + len(names) <= TOPICS_MAX else names
-        is_answered = await self._inquire(holder, asked, findings.append).is_answered()
+        is_answered = await self._inquire(request.group_id, holder, asked, findings.append).is_answered()
         if not is_answered and self._find(request) is not None:
             return request
         return self._verdict(request, findings[0] if is_answered else NOTHING_HEARD, names)
@@ -280,7 +286,9 @@ class ClientRights:
         self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
 
     def _holder(self, group_id: GroupId) -> Holder:
-        return Holder(self._principal(), group_id)
+        # Grants are kept by the hundred thousand, and a name may have 32 kB.
+        is_short = len(group_id) <= NAME_CHARS_MAX
+        return Holder(self._principal(), group_id if is_short else GroupId(kept_name(group_id)))
 
     @property
     def principal(self) -> Hashable | None:
@@ -316,26 +324,26 @@ class ClientRights:
 
     # -------- questions
 
-    def _inquire(self, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Inquiry":
-        """Ask what a holder may, and keep it, unless all was forgotten meanwhile."""
-        inquiry = _Inquiry(self, holder, names, take, now_ms() + self._session.limits.upstream_wait_max_ms)
+    def _inquire(self, group_id: GroupId, holder: Holder, names: frozenset[TopicName], take: Take) -> "_Inquiry":
+        """Ask what a holder may with a group, and keep it, unless all was forgotten meanwhile."""
+        inquiry = _Inquiry(self, group_id, holder, names, take)
         self._asking = self._asking or {}
-        self._asking[holder.group_id] = inquiry
+        self._asking[group_id] = inquiry
         self._shared.asked[holder] = inquiry.asked
         version = min(self._questions.highest_version(ApiKey.DESCRIBE_GROUPS) or 0, OPERATIONS_UNTIL)
         if version < OPERATIONS_SINCE:
-            self.ask_read(holder.group_id, inquiry.take_reads)
+            self.ask_read(group_id, inquiry.take_reads)
         else:
-            self._questions.ask(None, operations_question(holder.group_id), inquiry.take_operations, version)
+            self._questions.ask(None, operations_question(group_id), inquiry.take_operations, version)
         return inquiry
 
     def heard(self, inquiry: "_Inquiry", found: Finding, *, is_kept: bool) -> None:
         """An inquiry has come to its end; `is_kept`: what it found is known already."""
         self._let_others_ask(inquiry)
         holder = inquiry.holder
-        if self._asking is None or self._asking.get(holder.group_id) is not inquiry:
+        if self._asking is None or self._asking.get(inquiry.group_id) is not inquiry:
             return
-        del self._asking[holder.group_id]
+        del self._asking[inquiry.group_id]
         is_old = found.reads and now_ms() - inquiry.asked.at_ms >= self._session.limits.grant_ms
         # Who reads no answers holds up its broker's: nobody knows when that was said. And it was said of
         # somebody else where the bridge has logged in anew for this client meanwhile.
@@ -388,14 +396,20 @@ class _Inquiry:
     for the answer: a frozen broker gives none, and its connection stays.
     """
 
-    __slots__ = ("_rights", "_take", "asked", "holder", "until_ms")
+    __slots__ = ("_rights", "_take", "asked", "group_id", "holder", "until_ms")
 
     def __init__(
-        self, rights: ClientRights, holder: Holder, names: frozenset[TopicName], take: Take, until_ms: int
+        self,
+        rights: ClientRights,
+        group_id: GroupId,
+        holder: Holder,
+        names: frozenset[TopicName],
+        take: Take,
     ) -> None:
+        self.group_id = group_id
         self.holder = holder
         self.asked = Asked(names, now_ms(), trio.Event())
-        self.until_ms = until_ms
+        self.until_ms = self.asked.at_ms + rights.wait_max_ms
         self._rights = rights
         self._take = take
 
@@ -409,7 +423,7 @@ class _Inquiry:
         """What of the group is allowed."""
         reads = read_by_operations(reply)
         if reads is None and reply is not None:
-            self._rights.ask_read(self.holder.group_id, self.take_reads)
+            self._rights.ask_read(self.group_id, self.take_reads)
         else:
             self.take_reads(reads)
 

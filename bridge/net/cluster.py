@@ -29,7 +29,7 @@ from bridge.net.strange_answers import explain_end, explain_silence
 from bridge.net.tls import broker_context
 from bridge.net.transport import SocketTransport, Transport, hear_end
 from bridge.ports import BrokerUnreachable
-from bridge.session.broker_addresses import Address, Directory
+from bridge.session.broker_addresses import BROKERS_MAX, Address, Directory
 from bridge.session.client_session import Offered
 from bridge.session.remembered_answers import Remembered
 from bridge.wire.api_versions import (
@@ -166,6 +166,12 @@ class UpstreamCluster:
             return
         for node_id in self.directory.learn(brokers):
             self._listen_for(node_id)
+        left_out = self.directory.left_out(brokers)
+        if left_out:
+            told = (
+                "EB-NET-072: %d brokers that an answer names are left out, %d are known already; see what answers there"
+            )
+            self._log.write(now_ms(), 72, Line(logging.ERROR, told, (left_out, BROKERS_MAX)))
 
     def rewritten(self, api_key: int, version: int, frame: bytes) -> FrameBytes:
         """See `broker_side.Cluster`."""

@@ -2,7 +2,7 @@
 
 import logging
 
-from bridge.log_lines import Line, LogFields, RateLimitedLog
+from bridge.log_lines import Line, LogFields, RateLimitedLog, bare, origin_of
 from bridge.net.clock import now_ms
 from bridge.net.shared import LOG, Shared, connection_fields
 from bridge.net.tls_socket import ONLY_KEYS
@@ -11,8 +11,11 @@ from bridge.session.client_session import ClientSession, FindEnding
 from bridge.session.close_reasons import ORDINARY, CloseReason
 from bridge.session.fatal_answers import REMEDIES, Ended
 from bridge.session.requests import Rejected
+from bridge.supervision import Task
 from bridge.wire.apis import api_name
 from translators.dialects.errors import quote
+
+BUG_CHARS_MAX = 300
 
 
 class Endings:
@@ -22,6 +25,19 @@ class Endings:
 
     def __init__(self, shared: Shared, session: ClientSession) -> None:
         self._shared, self._session = shared, session
+
+    def tell_bug(self, task: Task, problem: Exception) -> str:
+        """Count it, and tell it once a minute for each place that raises; gives it in short."""
+        self._shared.failures.count(task)
+        line = Line(
+            logging.ERROR,
+            "%s: connection %d failed (%s)",
+            (CloseReason.BUG.code, self._session.connection, task.name),
+            connection_fields(self._session),
+            bare(problem),
+        )
+        self._shared.log.write(now_ms(), (CloseReason.BUG, task.name, *origin_of(problem)), line)
+        return f"{bare(problem)!r:.{BUG_CHARS_MAX}}"
 
     def watch(self, find_ending: FindEnding, answer: bytes | memoryview) -> None:
         """Look at a broker's answer, as far as it is there."""

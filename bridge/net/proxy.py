@@ -71,29 +71,39 @@ from translators.dialects.ids import Topic
 class Watch:
     """What was seen of one connection at the last look, and since when it has been so."""
 
-    __slots__ = ("_began_ms", "_gone_ms", "_moved_ms", "_requests", "_traffic")
+    __slots__ = ("_began_ms", "_gone_ms", "_moved_ms", "_requests", "_traffic", "_unsent")
 
     def __init__(self, now_ms: int) -> None:
         self._traffic = -1
+        self._unsent = 0
         self._moved_ms = now_ms
         self._requests = -1
         self._began_ms = now_ms
         self._gone_ms: int | None = None
 
     def look(
-        self, session: ClientSession, traffic: int, now_ms: int, has_hung_up: Callable[[], bool]
+        self,
+        session: ClientSession,
+        traffic: int,
+        now_ms: int,
+        has_hung_up: Callable[[], bool],
+        unsent_bytes: int = 0,
     ) -> CloseReason | None:
-        """The reason to close the connection now, if there is one; `traffic` is a number that grows with use."""
+        """The reason to close the connection now, if there is one; `traffic` is a number that grows with use, and
+        `unsent_bytes` what the client has not taken of its answers.
+        """
         limits: Limits = session.limits
-        if traffic != self._traffic:
-            self._traffic, self._moved_ms, self._gone_ms = traffic, now_ms, None
+        if traffic != self._traffic or unsent_bytes != self._unsent:
+            self._traffic, self._unsent, self._moved_ms, self._gone_ms = traffic, unsent_bytes, now_ms, None
         elif self._is_deserted(session, now_ms, has_hung_up):
             return CloseReason.CLIENT_GONE
         if session.requests.heads_cut != self._requests or not session.requests.bytes_held:
             self._requests, self._began_ms = session.requests.heads_cut, now_ms
         elif now_ms - self._began_ms >= limits.frame_time_max_ms:
             return CloseReason.SLOW_REQUEST
-        if now_ms - self._moved_ms >= limits.idle_max_ms and not session.outbox:
+        # Who takes nothing of what is there for it, or of a frame that has begun, would keep that for ever.
+        is_stuck = unsent_bytes or session.answers.bytes_to_pass_on or session.requests.bytes_to_pass_on
+        if now_ms - self._moved_ms >= limits.idle_max_ms and (is_stuck or not session.outbox):
             return CloseReason.IDLE
         return None
 
@@ -486,7 +496,8 @@ class Proxy:
             watches = {number: watches.get(number) or Watch(now) for number in self._connections}
             for number, connection in list(self._connections.items()):
                 gone = connection.transport.has_hung_up
-                reason = watches[number].look(connection.session, connection.traffic, now, gone)
+                unsent = connection.unsent_bytes
+                reason = watches[number].look(connection.session, connection.traffic, now, gone, unsent)
                 if reason is not None:
                     connection.close(reason, "")
                 connection.rights.keep_up(now)

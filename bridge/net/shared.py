@@ -20,11 +20,16 @@ from bridge.session.counters import Counters
 from bridge.session.grants import Grants, Holder
 from bridge.session.proven_login import IDENTITY_BYTES
 from bridge.supervision import Failures
+from bridge.wire.apis import ApiKey
 from translators.dialects.errors import Refusal
 from translators.dialects.ids import GroupId, TopicName
 
 SMALL_BYTES = 4096
 """What a connection that collects nothing may read at once while too much is held: heartbeats fit, commits don't."""
+
+
+TELL_AT_LENGTH = frozenset((ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_GROUPS))
+"""Apis that are asked in few bytes and answered in many: they wait while too much is held, whoever asks."""
 
 
 class InFlight:
@@ -108,6 +113,11 @@ class Share:
         while not (room := self.room_nowait(collected_bytes, wanted_bytes)):
             await self._in_flight.changed()
         return room
+
+    async def calm(self) -> None:
+        """Wait until not more is held than may be, by all together."""
+        while self._in_flight.is_over:
+            await self._in_flight.changed()
 
 
 CODEC_THREADS = 1

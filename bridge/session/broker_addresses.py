@@ -104,6 +104,10 @@ that is down, and reach nobody else by it.
 """
 
 
+BROKERS_MAX = 2_000
+"""How many brokers are known at once: each has a listener, and an answer may name as many as it likes."""
+
+
 class Directory:
     """Broker addresses as last heard, and our own address for each broker that has a listener."""
 
@@ -126,13 +130,19 @@ class Directory:
     def learn(self, brokers: Iterable[Endpoint]) -> tuple[int, ...]:
         """Take in an answer's brokers; returns the ids that have no listener yet, lowest first.
 
-        A broker whose address changed keeps its port. Negative ids (a coordinator that isn't there) are passed over.
+        A broker whose address changed keeps its port. Negative ids (a coordinator that isn't there) are passed over,
+        and so is who is one too many.
         """
         for broker in brokers:
-            if broker.node_id >= 0 and broker.host:
+            has_room = broker.node_id in self._brokers or len(self._brokers) < BROKERS_MAX
+            if broker.node_id >= 0 and broker.host and has_room:
                 self._brokers[broker.node_id] = Address(broker.host, broker.port)
                 self._name(broker.node_id)
         return () if self._advertised.pattern is not None else tuple(sorted(self._brokers.keys() - self._ports.keys()))
+
+    def left_out(self, brokers: Iterable[Endpoint]) -> int:
+        """How many of these brokers are not known, because there are too many."""
+        return sum(1 for one in brokers if one.node_id >= 0 and one.host and one.node_id not in self._brokers)
 
     def is_settled(self, brokers: Iterable[Endpoint]) -> bool:
         """Whether these brokers are known at these addresses and have their listeners."""

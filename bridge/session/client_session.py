@@ -23,11 +23,11 @@ from bridge.session.group_requests import (
     Unplaced,
     Untranslated,
 )
-from bridge.session.limits import LARGE_BODY_BYTES, Limits
+from bridge.session.limits import LARGE_BODY_BYTES, Limits, kept_bytes
 from bridge.session.login import Login
-from bridge.session.outbox import Outbox, Slot
+from bridge.session.outbox import SMALL_REQUEST_BYTES, Outbox, Slot
 from bridge.session.remembered_answers import Remembered
-from bridge.session.requests import Head, Rejected, RequestCutter, held_whole, produce_is_answered
+from bridge.session.requests import OF_OFFSETS, Head, Rejected, RequestCutter, held_whole, produce_is_answered
 from bridge.session.split_requests import Merge
 from bridge.wire.api_versions import ApiVersionsAnswer, api_versions_reply, read_client_software
 from bridge.wire.apis import ApiKey, Treatment, api_name, treatment
@@ -402,15 +402,21 @@ class ClientSession:
         if isinstance(found, Unplaced):
             return found
         if isinstance(found, (Taken, DividedRequest)):
-            slot = self._reserve(header)
-            self.outbox.keep_request(slot, header.frame_bytes)
-            if isinstance(found, DividedRequest):
-                self.outbox.hold_upstream(slot)
-                return Divided(slot, found.merge)
-            if found.may_ask:
-                self.outbox.hold_upstream(slot)
-            return Submitted(slot, found.road, found.request)
+            return self._take(header, found)
         return self._pass(head, offered, found)
+
+    def _take(self, header: RequestHeader, found: Taken | DividedRequest) -> Submitted | Divided:
+        slot, kept = self._reserve(header), header.frame_bytes
+        if header.api_key in OF_OFFSETS:
+            kept = kept_bytes(kept, found.request if isinstance(found, Taken) else found.merge.request)
+        if kept >= SMALL_REQUEST_BYTES:
+            self.outbox.keep_request(slot, kept)
+        if isinstance(found, DividedRequest):
+            self.outbox.hold_upstream(slot)
+            return Divided(slot, found.merge)
+        if found.may_ask:
+            self.outbox.hold_upstream(slot)
+        return Submitted(slot, found.road, found.request)
 
     def _pass(self, head: Head, offered: Offered, found: Passes) -> Decision:
         header = head.header

@@ -31,7 +31,7 @@ class CloseReason(Enum):
         "a group request is larger than what is held for one; raise wire.group-frame.bytes.max if it is genuine",
     )
     TOO_MANY_CONNECTIONS = ("EB-NET-009", "limits.connections.max connections are open")
-    IDLE = ("EB-NET-010", "nothing was sent for limits.idle.ms")
+    IDLE = ("EB-NET-010", "nothing was sent, or taken of what is there for it, for limits.idle.ms")
     SLOW_REQUEST = ("EB-NET-011", "a request did not arrive within limits.progress.ms")
     UPSTREAM_UNREACHABLE = (
         "EB-NET-012",

@@ -26,6 +26,8 @@ LARGE_BODY_BYTES = 65_536
 """Bodies from this size on are decoded and encoded in another thread: that takes 3 µs for each partition."""
 LARGE_PARTITIONS = 2_000
 """The same for messages that are not encoded yet."""
+KEPT_PARTITION_BYTES = 400
+"""What a partition of a request takes that waits for its answer, measured: read, and in the queue of its offsets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,8 @@ class Limits:
     inflight_bytes_max: int = 4 * MIB
     """Bytes of finished answers that wait for their turn; then nothing more is read from the connection."""
     all_inflight_bytes_max: int = 256 * MIB
-    """Bytes in the buffers of all connections together; beyond it large requests and held answers wait for their turn.
+    """Bytes in the buffers of all connections together; beyond it large requests and held answers wait for their turn,
+    and nobody who has more than a little that waits is given more.
     """
     unauthenticated_bytes_max: int = 16 * MIB
     """Bytes in the buffers of all connections together that have not logged in; beyond it those that hold more than a
@@ -68,7 +71,9 @@ class Limits:
     logins_waiting_max: int = 1_000
     """Logins by PLAIN at the bridge itself whose password waits to be judged; one more closes its connection."""
     idle_max_ms: int = 600_000
-    """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`."""
+    """A connection without traffic for so long is closed, as Kafka's `connections.max.idle.ms`, also one whose answers
+    its client does not take.
+    """
     frame_time_max_ms: int = 30_000
     """How long the held part of one request may take to arrive; slower clients are closed."""
     handshakes_max: int = 4_096
@@ -90,6 +95,14 @@ class Limits:
 def is_large(message: Request | Reply) -> bool:
     """Whether it names `LARGE_PARTITIONS` or more; O(topics)."""
     return _partitions(message) >= LARGE_PARTITIONS
+
+
+def kept_bytes(frame_bytes: int, request: Request) -> int:
+    """What a request takes as long as it waits, whose frame had that many bytes; O(topics).
+
+    Its frame alone tells too little: 1,000 commits of 7 kB that a hung broker did not answer were 140 MB.
+    """
+    return frame_bytes + KEPT_PARTITION_BYTES * _partitions(request)
 
 
 def _partitions(message: Request | Reply) -> int:

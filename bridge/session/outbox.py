@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from bridge.wire.codec.registry import Request
 from translators.dialects.ids import RequestRef
 
-LARGE_REQUEST_BYTES = 65_536
-"""From this size on a request counts as held until it is answered: all that are smaller make little of a limit."""
+SMALL_REQUEST_BYTES = 1_024
+"""Requests that take less while they wait are not worth counting: there are a thousand of a connection at most."""
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Slot:
     holds_upstream: bool = False
     answer: bytes | None = None
     request_bytes: int = 0
-    """How long a large request was whose values wait, decoded, for their answer."""
+    """What a request takes whose values wait, decoded, for their answer; 0 for little."""
     asked: Request | None = None
     """What a member asked, if it is answered here."""
 
@@ -36,7 +36,7 @@ class Outbox:
     def __init__(self, node: int, connection: int) -> None:
         self.bytes_held = 0
         self.request_bytes = 0
-        """Of large requests that are not answered yet."""
+        """Of requests that are not answered yet, but for small ones."""
         self._node = node
         self._connection = connection
         self._slots: list[Slot] = []  # an empty deque has 0.7 KiB, and most connections are idle
@@ -86,10 +86,9 @@ class Outbox:
             self._holding -= 1
 
     def keep_request(self, slot: Slot, request_bytes: int) -> None:
-        """The request of a slot stays, decoded, until its answer is made; small ones are not worth counting."""
-        if request_bytes >= LARGE_REQUEST_BYTES:
-            slot.request_bytes = request_bytes
-            self.request_bytes += request_bytes
+        """The request of a slot stays, decoded, until its answer is made, and takes so much."""
+        slot.request_bytes = request_bytes
+        self.request_bytes += request_bytes
 
     def find(self, ref: RequestRef) -> Slot | None:
         """The open slot of a request, or None when it was answered or never was."""

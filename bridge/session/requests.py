@@ -17,7 +17,7 @@ from bridge.wire.proxy_protocol import SIGNATURE, VERSION_1
 ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 """A Produce request whose acks are not found by then is malformed: client and transactional ids have 32,767 bytes."""
 
-_OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
+OF_OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
 _LENGTH_BYTES = 4
 _START = Struct(">ihhi")
 """Length, api, version and correlation id."""
@@ -228,7 +228,7 @@ class RequestCutter:
             # One request may ask for every topic of a large cluster: what is not held goes to the broker as it is.
             return min(header.body_offset, header.frame_bytes)
         if self._holds_whole(key):
-            most = limits.offsets_frame_bytes_max if key in _OFFSETS else limits.group_frame_bytes_max
+            most = limits.offsets_frame_bytes_max if key in OF_OFFSETS else limits.group_frame_bytes_max
             if header.frame_bytes - _LENGTH_BYTES > most:
                 detail = f"api {key} v{header.api_version}, {header.frame_bytes - _LENGTH_BYTES} bytes, at most {most}"
                 return Rejected(CloseReason.GROUP_FRAME_TOO_LARGE, detail)

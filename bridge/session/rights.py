@@ -3,7 +3,7 @@
 The broker decides: it knows who the client is and what that one was granted.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum, auto
@@ -81,6 +81,8 @@ on the connection of whoever sent them: on `upstream` strangers read others' ass
 
 OPERATIONS_SINCE, OPERATIONS_UNTIL = 3, 5
 """The versions of DescribeGroups in which a broker says of every group, known to it or not, what one may do with it."""
+TOPIC_CHARS_MAX = 249
+"""Kafka's `Topic.MAX_NAME_LENGTH`."""
 NO_PARTITION = 2**31 - 1
 """The number of a partition that no topic has."""
 STRANGER = MemberId("epochbridge-asks-for-rights")
@@ -174,12 +176,20 @@ def refusal_of_transaction(reply: Reply | None) -> ErrorCode:
 
 
 def topics_of(request: Guarded) -> frozenset[TopicName]:
-    """The topics by name that a member subscribes to with a request."""
+    """The topics by name that a member subscribes to with a request, but for names that no topic can have.
+
+    Whatever is in here is kept for the group, and asked about again: 3,500 names of 32 kB made a question that brokers
+    take for too large, and closed the connection of whoever it was asked on.
+    """
     if isinstance(request, ConsumerGroupHeartbeat):
-        return frozenset(request.subscribed_topic_names or ())
+        return _possible(request.subscribed_topic_names or ())
     if isinstance(request, JoinGroup) and is_of_consumer_group(request):
-        return frozenset(name for _, one in _subscriptions(request) if one is not None for name in one.topics)
+        return _possible(name for _, one in _subscriptions(request) if one is not None for name in one.topics)
     return frozenset()
+
+
+def _possible(names: Iterable[TopicName]) -> frozenset[TopicName]:
+    return frozenset(name for name in names if len(name) <= TOPIC_CHARS_MAX)
 
 
 def without_topics(request: JoinGroup, unseen: Collection[TopicName]) -> JoinGroup:

@@ -149,7 +149,7 @@ class Merge:
     def __init__(self, request: Request, parts: Parts, road_of: RoadOf) -> None:
         self.parts = parts
         self.pieces = pieces_of(parts)
-        self._request = once(request)
+        self.request = once(request)
         self._road_of = road_of
         self._replies: dict[Road, Reply] = {}
         self._of_moving: list[Reply] = []
@@ -167,7 +167,7 @@ class Merge:
         return self._merged() if len(self._replies) + len(self._of_moving) == len(self.pieces) else None
 
     def _merged(self) -> Reply:
-        request, road_of = self._request, self._road_of
+        request, road_of = self.request, self._road_of
         # What the broker says beside its groups counts for all of them: a throttle time, above all.
         first = self._replies.get(Road.PASS) or next(iter(self._all()))
         match request, first:

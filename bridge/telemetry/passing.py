@@ -120,6 +120,8 @@ class Beat(NamedTuple):
     answer: bytes
 
 
+BEAT_BYTES_MAX = 4_096
+"""Longer ones, of which a client may send a megabyte on each connection, are read each time."""
 NOTHING_SAID = Beat(b"", b"")
 """Of a connection whose first heartbeat is not answered yet."""
 
@@ -233,7 +235,8 @@ class ObservedPassing(PassingLog):
         known = self._beats.get(ref.connection)
         if known != beat:
             if known is not None:
-                self._beats[ref.connection] = beat
+                is_short = len(frame) + len(answer) <= BEAT_BYTES_MAX
+                self._beats[ref.connection] = beat if is_short else NOTHING_SAID
             self._read(lambda: self._read_beat(ref, sent, answer))
 
     def _read_beat(self, ref: RequestRef, sent: Sent, answer: bytes) -> None:

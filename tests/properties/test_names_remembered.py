@@ -17,6 +17,7 @@ from bridge.coordinators.embedded.join_checks import Questions
 from bridge.coordinators.exchange import ForgottenIds
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.upstream.left_overs import LeftOvers
+from bridge.migration.route import UNTRANSLATED_CHARS_MAX, Road, Router, Rule
 from bridge.telemetry.passing import PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
@@ -117,6 +118,27 @@ def header() -> RequestHeader:
 def test_long_names_are_not_kept(make: Callable[[], Feed]) -> None:
     """200 of them have 6.4 MB, and of some notes 10,000 are kept."""
     assert kept_bytes(make()) < KEPT_BYTES_MAX
+
+
+def test_members_that_nobody_can_translate_are_few_where_their_names_are_long() -> None:
+    """What counts is how much is remembered, and each of them is the broker's until then."""
+    router, kept = Router([Rule("*", Road.UPSTREAM)]), UNTRANSLATED_CHARS_MAX // CHARS
+    members = [MemberId(f"{'n' * (CHARS - 5)}-{number:04}") for number in range(kept + 50)]
+    for member_id in (*members, *members[-3:]):
+        router.let_pass(GroupId(""), member_id)
+    assert set(router.moved[GroupId("")]) == set(members[-kept:])
+    router.return_member(GroupId(""), members[-1])
+    router.let_pass(GroupId(""), MemberId("another"))
+    assert len(router.moved[GroupId("")]) == kept
+
+
+async def test_groups_whose_members_talk_to_the_broker_are_not_kept_by_long_names() -> None:
+    """They are shown, and a client may ask for any name."""
+    async with embedded_world() as world:
+        report = world.groups.join_checks.report_foreign
+        assert kept_bytes(lambda name: report(GroupId(name), "it has members there")) < KEPT_BYTES_MAX
+        report(GroupId("orders"), "it has members there")
+        assert "orders" in world.groups.join_checks.bypassed
 
 
 async def test_groups_that_a_join_was_let_into_are_not_kept_by_long_names(autojump_clock: MockClock) -> None:

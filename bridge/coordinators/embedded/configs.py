@@ -5,7 +5,7 @@ Kafka 4 has settings of groups and says of a group itself who may do what. A bro
 to the settings of the cluster's brokers stands for it.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,6 +45,8 @@ ALL_BROKERS = Resource(BROKER, "")
 """The settings of all brokers together: the right to them is one to the cluster."""
 A_SETTING = ("group.initial.rebalance.delay.ms",)
 """What is asked where only the right to ask is of interest."""
+DESCRIBED_MAX = 500
+"""Of so many groups the settings are told in one answer: each is some 20 values, and 25,000 kept everybody waiting."""
 _LOST = ErrorCode.COORDINATOR_NOT_AVAILABLE
 _NO_RIGHT = "Group authorization failed."
 _DOUBLED = "Each resource must appear at most once."
@@ -91,14 +93,15 @@ class ConfigViews:
             if found and all(one.error is ErrorCode.INVALID_REQUEST for one in found):
                 self._describe_alone(ref, via, request, answer, found[0])
                 return
-            told: defaultdict[Resource, list[DescribedResource]] = defaultdict(list)
+            told: defaultdict[Resource, deque[DescribedResource]] = defaultdict(deque)
             for each in found:
                 told[each.resource].append(each)
             lost = (DescribedResource(resource=one.resource, error=_LOST) for one in request.resources)
-            results = tuple(
-                self._described(one, request, told[one.resource].pop(0) if told[one.resource] else untold)
+            theirs = (
+                told[one.resource].popleft() if told[one.resource] else untold
                 for one, untold in zip(request.resources, lost, strict=True)
             )
+            results = self._all_described(request, theirs)
             answer(DescribeConfigsReply(results=results, throttle_time_ms=_throttle(reply)))
 
         asked = tuple(AskedResource(one.resource, _keys_at_broker(one.keys)) for one in request.resources)
@@ -115,19 +118,22 @@ class ConfigViews:
         def judge(reply: GroupReply | None) -> None:
             results = reply.results if isinstance(reply, DescribeConfigsReply) else ()
             error = results[0].error if results else _LOST
-            answer(
-                DescribeConfigsReply(
-                    results=tuple(
-                        self._described(one, request, _broker_says(one.resource, error))
-                        if one.resource.name
-                        else replace(refused, resource=one.resource)
-                        for one in request.resources
-                    ),
-                    throttle_time_ms=_throttle(reply),
-                )
+            theirs = (
+                _broker_says(one.resource, error) if one.resource.name else replace(refused, resource=one.resource)
+                for one in request.resources
             )
+            results = self._all_described(request, theirs)
+            answer(DescribeConfigsReply(results=results, throttle_time_ms=_throttle(reply)))
 
         via.ask(ref, DescribeConfigs(resources=(AskedResource(ALL_BROKERS, A_SETTING),)), judge)
+
+    def _all_described(
+        self, request: DescribeConfigs, theirs: Iterable[DescribedResource]
+    ) -> tuple[DescribedResource, ...]:
+        return tuple(
+            self._described(one, request, said) if place < DESCRIBED_MAX else _too_many(one.resource)
+            for place, (one, said) in enumerate(zip(request.resources, theirs, strict=True))
+        )
 
     def _described(
         self, asked: AskedResource, request: DescribeConfigs, theirs: DescribedResource
@@ -256,6 +262,11 @@ def _keys_at_broker(keys: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """What the broker is asked of a group: for nothing it would tell all, which is only asked for that."""
     others = tuple(name for name in keys or () if name not in GROUP_KEYS)
     return (others or A_SETTING) if keys else keys
+
+
+def _too_many(resource: Resource) -> DescribedResource:
+    told = f"More than {DESCRIBED_MAX} groups are asked about in one request; ask about fewer."
+    return DescribedResource(resource=resource, error=ErrorCode.INVALID_REQUEST, error_message=told)
 
 
 def _broker_says(resource: Resource, error: ErrorCode) -> DescribedResource:

@@ -17,7 +17,7 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsu
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
-from translators.dialects.kept_names import KeptNames
+from translators.dialects.kept_names import NAME_CHARS_MAX, KeptNames
 
 LOOK_TIMEOUT_MS = 5_000
 """How long a join may wait for the broker's word before its client is told to try again."""
@@ -60,7 +60,8 @@ class Questions:
     """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is.
 
     One that is `worth_a_look` can be answered without: it is better with the topics of now. Of a `pattern` it is not
-    known what it matches now, or not after the look at topics.
+    known what it matches now, or not after the look at topics; `tells_unread`: that it can't be read comes before
+    whatever else the engine may have to say.
     """
 
     group_id: GroupId
@@ -70,6 +71,7 @@ class Questions:
     worth_a_look: bool = False
     is_classic: bool = False
     pattern: str = ""
+    tells_unread: bool = True
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
@@ -169,11 +171,11 @@ class JoinChecks:
         except trio.TooSlowError:
             return _TOO_SLOW
         # Nothing is waited for behind this: topics that change until the member is in would be missed.
-        return await self._learn(questions.pattern, judge) if questions.pattern else None
+        return await self._learn(questions, judge) if questions.pattern else None
 
-    async def _learn(self, pattern: str, judge: Judge) -> Refusal | None:
+    async def _learn(self, questions: Questions, judge: Judge) -> Refusal | None:
         with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
-            return await self._patterns.learn(pattern, judge)
+            return await self._patterns.learn(questions.pattern, judge, tells_unread=questions.tells_unread)
         return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:
@@ -233,6 +235,9 @@ class JoinChecks:
 
     def _bypass(self, group_id: GroupId, reason: str) -> None:
         self.bypassed.pop(group_id, None)
+        if len(group_id) > NAME_CHARS_MAX:
+            # It is shown to nobody: 10,000 names of 32 kB, which anybody may ask for, would be 320 MB.
+            return
         self.bypassed[group_id] = reason
         if len(self.bypassed) > BYPASSED_MAX:
             del self.bypassed[next(iter(self.bypassed))]

@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.weights import pattern_bytes
 from bridge.engine.commands import ForgetRegularExpressions, ResolveRegularExpression
+from bridge.engine.consumer.membership import unreadable_pattern
 from bridge.engine.indexes import count_down, count_up
 from bridge.migration.patterns import PatternUnreadable
 from translators.dialects.errors import ErrorCode, Refusal
@@ -184,7 +185,7 @@ class Patterns:
         """
         return not pattern or pattern in self.told or (pattern in self._users() and pattern not in self._stale)
 
-    async def learn(self, pattern: str, judge: Judge = _no_refusal) -> Refusal | None:
+    async def learn(self, pattern: str, judge: Judge = _no_refusal, *, tells_unread: bool = True) -> Refusal | None:
         """Have it told what a pattern matches now, unless it was; others are served meanwhile.
 
         `judge` says whether who comes with it is refused: it is asked once the size of it is known, and before it is
@@ -196,8 +197,12 @@ class Patterns:
                 if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
                     return NO_ROOM
                 await self._try(pattern)
+            found = self._found.get(pattern)
+            if tells_unread and found is not None and found.error is not None:
+                # The engine would say the same, once that was written down, and what forgets it again.
+                return unreadable_pattern(pattern, found.error)
             refusal = judge()
-            if refusal is None and pattern in self._found:
+            if refusal is None and found is not None:
                 self._order(self._found.pop(pattern))
             return refusal
         finally:

@@ -1,8 +1,9 @@
 """What admins and fetching clients ask about groups: answered or forwarded, and merged in the order asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.classic_view import ClassicView
@@ -36,13 +37,19 @@ from translators.dialects.admin import (
     DeleteGroups,
     DeleteGroupsReply,
     DescribedGroup,
+    DescribedMember,
     DescribeGroups,
     DescribeGroupsReply,
     ListedGroup,
     ListGroups,
     ListGroupsReply,
 )
-from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.consumer import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeReply,
+    DescribedConsumerGroup,
+    DescribedConsumerMember,
+)
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
@@ -56,10 +63,14 @@ from translators.dialects.offsets import (
 )
 
 Answer = Callable[[GroupReply], None]
+DescribedT = TypeVar("DescribedT", DescribedGroup, DescribedConsumerGroup)
 _UNDESCRIBED = "The group has described topic(s) that the client is not authorized to describe."
 """Kafka's own words."""
 WITNESSES_MAX = 100
 """So many of the groups that the broker lists are asked about, to learn whether the client may DESCRIBE the cluster."""
+ANSWER_BYTES_MAX = 33_554_432
+"""How long an answer becomes before it names groups that are to be asked for again."""
+MEMBER_BYTES, PARTITION_BYTES = 100, 4
 VIEW_VERSION = 1
 """The version of the consumer protocol in the classic view: the first that says what a member has."""
 ViewRequest = DescribeGroups | ListGroups | DeleteGroups | ConsumerGroupDescribe | OffsetFetch | OffsetDelete
@@ -120,7 +131,7 @@ class GroupViews:
 
     def _describe(self, ref: RequestRef, via: BrokerAccess, request: DescribeGroups, answer: Answer) -> None:
         ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
-        others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
+        others = _without(request.group_ids, ours)
         knows = via.highest_version(ApiKey.DESCRIBE_GROUPS) is not None
         lacks = not knows and is_known(via)
 
@@ -142,7 +153,7 @@ class GroupViews:
         def merge(seen: Seen, sights: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
             said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
-            answer(DescribeGroupsReply(groups=tuple(said.get(one) or lost(one) for one in request.group_ids)))
+            answer(DescribeGroupsReply(groups=within_room(said.get(one) or lost(one) for one in request.group_ids)))
 
         def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
@@ -182,7 +193,7 @@ class GroupViews:
         self, ref: RequestRef, via: BrokerAccess, request: ConsumerGroupDescribe, answer: Answer
     ) -> None:
         ours = tuple(filter(self._is_ours, dict.fromkeys(request.group_ids)))
-        others = tuple(group_id for group_id in request.group_ids if group_id not in ours)
+        others = _without(request.group_ids, ours)
         knows = via.highest_version(ApiKey.CONSUMER_GROUP_DESCRIBE) is not None
         # A broker without KIP-848 has no such groups: the tools then ask for a classic one (K6.5).
         lacks = not knows and is_known(via)
@@ -200,7 +211,7 @@ class GroupViews:
             found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
             said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
             groups = (said.get(one) or DescribedConsumerGroup(error=missing, group_id=one) for one in request.group_ids)
-            answer(ConsumerGroupDescribeReply(tuple(groups)))
+            answer(ConsumerGroupDescribeReply(within_room(groups)))
 
         def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
@@ -359,6 +370,46 @@ class GroupViews:
 
         # Whoever may not READ a topic is not told whether a member of the group subscribes to it.
         ask_which_may_not_be_read(ref, via, request.group_id, tuple(dict.fromkeys(one.name for one in refused)), go_on)
+
+
+def _without(group_ids: Iterable[GroupId], ours: Collection[GroupId]) -> tuple[GroupId, ...]:
+    known = frozenset(ours)
+    return tuple(group_id for group_id in group_ids if group_id not in known)
+
+
+def within_room(groups: Iterable[DescribedT]) -> tuple[DescribedT, ...]:
+    """As many groups as one answer may have, one at least; the others are to be asked for again.
+
+    Kafka answers a name as often as it is given: a group of one member with a megabyte of metadata, named 10,000 times,
+    was an answer of 10 GB.
+    """
+    sizes: dict[GroupId, int] = {}
+    shown, room = list[DescribedT](), ANSWER_BYTES_MAX
+    for group in groups:
+        size = sizes.get(group.group_id)
+        if size is None:
+            size = sizes[group.group_id] = MEMBER_BYTES + sum(map(_size, group.members))
+        if room < size and shown:
+            shown.append(_to_be_asked_again(group))
+        else:
+            shown.append(group)
+            room -= size
+    return tuple(shown)
+
+
+def _to_be_asked_again(group: DescribedT) -> DescribedT:
+    return replace(group, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, members=())
+
+
+def _size(member: DescribedMember | DescribedConsumerMember) -> int:
+    """How long a member makes an answer, more or less."""
+    names = len(member.member_id) + len(member.client_id)
+    if isinstance(member, DescribedMember):
+        return MEMBER_BYTES + names + len(member.metadata) + len(member.assignment)
+    topics = (*member.assignment, *member.target_assignment)
+    parts = sum(len(topic.topic_name) + PARTITION_BYTES * len(topic.partitions) for topic in topics)
+    said = len(member.subscribed_topic_regex or "") + len(member.rack_id or "")
+    return MEMBER_BYTES + names + said + sum(map(len, member.subscribed_topic_names)) + parts
 
 
 def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:

@@ -277,13 +277,15 @@ def find_leaver(group: Group, member_id: MemberId, instance_id: InstanceId | Non
 
 def _find_pattern_fault(state: Shard, subscription: Subscription) -> Refusal | None:
     resolved = None if subscription.pattern is None else state.patterns.get(subscription.pattern)
-    if resolved is None or resolved.error is None:
+    if subscription.pattern is None or resolved is None or resolved.error is None:
         return None
-    return Refusal(
-        ErrorCode.INVALID_REGULAR_EXPRESSION,
-        f"SubscribedTopicRegex `{quote(subscription.pattern)}` is not a valid regular expression:"
-        f" {quote(resolved.error)}.",
-    )
+    return unreadable_pattern(subscription.pattern, resolved.error)
+
+
+def unreadable_pattern(pattern: str, error: str) -> Refusal:
+    """In Kafka's words (K2.4)."""
+    told = f"SubscribedTopicRegex `{quote(pattern)}` is not a valid regular expression: {quote(error)}."
+    return Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, told)
 
 
 def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscription) -> bool:

@@ -14,6 +14,7 @@ from bridge.log_lines import LogFields
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line, Sink
 from bridge.telemetry.schema.facts import CoordinatorMoved, Event, Fact, GroupFact, MemberFact, OperatorActed, Stamp
+from bridge.telemetry.schema.lean import chars_of
 
 LOG = logging.getLogger("epochbridge.telemetry")
 LINGER_S = 0.05
@@ -21,6 +22,8 @@ LINGER_S = 0.05
 TEND_S = 1.0
 BATCH_EVENTS_MAX = 1_000
 CLOSE_S = 10.0
+WAITING_CHARS_MAX = 256 * 1024 * 1024
+"""So much may wait of what members say of themselves: that may be a megabyte each time, and 100,000 events 100 GB."""
 
 
 def fields_of(event: Event) -> LogFields:
@@ -63,6 +66,8 @@ class Recorder:
         self._queue: deque[Event | Pending] = deque()
         self._queue_max = queue_events_max
         self._number = 0
+        self._said_chars = self._taken_chars = 0
+        """What members said of themselves in all events so far; the thread alone counts what it has taken of it."""
         self._compare_clocks()
         self._wake = threading.Event()
         self._is_idle = True
@@ -92,10 +97,11 @@ class Recorder:
 
     def say(self, fact: Fact, at_us: int | None = None) -> Event | None:
         """Take a fact that happened now, or at `at_us` of the monotonic clock; None: dropped, too many wait already."""
-        queue = self._queue
-        if len(queue) >= self._queue_max:
+        queue, chars = self._queue, chars_of(fact)
+        if len(queue) >= self._queue_max or (chars and not self._has_room_for(chars)):
             self._drop()
             return None
+        self._said_chars += chars
         mono_us = self.now_us() if at_us is None else at_us
         self._number = number = self._number + 1
         event = Event(Stamp(self.boot, number, mono_us + self._offset_us, mono_us), fact)
@@ -103,6 +109,11 @@ class Recorder:
         if self._is_idle:
             self._awake()
         return event
+
+    def _has_room_for(self, chars: int) -> bool:
+        """Whether what members say of themselves may wait, too; of one that says more than that alone, always."""
+        waiting = self._said_chars - self._taken_chars
+        return not waiting or waiting + chars <= WAITING_CHARS_MAX
 
     def say_later(self, make: Callable[[], Fact | None], at_us: int) -> None:
         """Take a fact that the thread is to make, because that takes long; None is not written, nor its number."""
@@ -133,9 +144,9 @@ class Recorder:
         self.dropped += 1
         if self.dropped == 1:
             LOG.error(
-                "EB-EVENTS-004: more than %d events wait to be written, further ones are dropped and counted; "
-                "raise events.queue.max or write to a faster place",
-                self._queue_max,
+                "EB-EVENTS-004: more than %d events wait to be written, or more than %d bytes of what members say of "
+                "themselves; further ones are dropped and counted; raise events.queue.max or write to a faster place",
+                *(self._queue_max, WAITING_CHARS_MAX),
             )
 
     # ------------------------------------------------------------------ the thread
@@ -170,6 +181,7 @@ class Recorder:
         queue = self._queue
         while queue:
             events = [self._made(queue.popleft()) for _ in range(min(len(queue), BATCH_EVENTS_MAX))]
+            self._taken_chars += sum(chars_of(event.fact) for event in events if event is not None)
             lines = [line for line in map(self._line, events) if line is not None]
             for sink in self._sinks:
                 self._guarded(partial(sink.write, lines))

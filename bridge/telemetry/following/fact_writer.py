@@ -30,6 +30,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceEnded,
     RebalanceExplained,
 )
+from bridge.telemetry.schema.lean import lean, says_little
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Outcome, Phase, Protocol, Road
 from translators.dialects.ids import GroupId, MemberId, TopicPartition
 
@@ -83,7 +84,8 @@ class FactWriter:
 
     def tell(self, group: GroupTrack | None, fact: Fact, at_us: int) -> None:
         """Say a fact; of a group it may belong to an explanation."""
-        event = self._log.say(fact, at_us)
+        said = self._log.say(fact, at_us)
+        event = None if said is None else lean(said)
         if event is None:
             return
         if group is None:
@@ -228,7 +230,8 @@ class FactWriter:
             self.give_back(group, member, departure, at_us)
         if was_there:
             self.last_heard.leave(member.inputs)
-        _keep(group.departed, member, DEPARTED_MAX)
+        if says_little(member_id=member.member_id, topics=member.inputs.topics, owned=member.inputs.owned):
+            _keep(group.departed, member, DEPARTED_MAX)
         group.settled.discard(member.member_id)
         group.natives.discard(member.member_id)
 

@@ -19,7 +19,7 @@ from bridge.telemetry.following.fact_fields import member_fields
 from bridge.telemetry.following.fact_writer import FROZEN_US, Explain, FactWriter, Log, Owner
 from bridge.telemetry.following.joins import UNTOLD_MS, Partitions, read_client
 from bridge.telemetry.following.topic_names import TopicBook
-from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, written
 from bridge.telemetry.schema.facts import (
     UNKNOWN_EPOCH,
     CommitPassed,
@@ -113,10 +113,9 @@ class CommitFollower:
             return
         member.commit()
         errors = {one.error for topic in reply.topics for one in topic.partitions} - {ErrorCode.NONE}
-        partitions = sorted((topic.name, one.partition) for topic in request.topics for one in topic.partitions)
         fact = CommitPassed(
             **member_fields(group, member),
-            partitions=tuple(f"{name}-{partition}" for name, partition in partitions),
+            partitions=written([(topic.name, one.partition) for topic in request.topics for one in topic.partitions]),
             is_on_revoke=member.phase is Phase.REVOKING,
             error=min((error.name for error in errors), default=""),
         )

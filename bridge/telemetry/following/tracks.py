@@ -1,7 +1,8 @@
 """What is remembered of a group and its members between one observation and the next."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from typing import ClassVar, assert_never
 
 from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Joins, Partitions
@@ -400,6 +401,27 @@ class GroupTrack:
         return self.rebalance.rebalance_id
 
 
-def written(partitions: Iterable[TopicPartition]) -> tuple[str, ...]:
-    """Partitions in order, as topic-index."""
-    return tuple([f"{topic}-{partition}" for topic, partition in sorted(partitions)])
+TOPIC_CHARS_MAX = 249
+"""Kafka's `Topic.MAX_NAME_LENGTH`."""
+WRITTEN_MAX, WRITTEN_CHARS_MAX = 100_000, 4_194_304
+"""So many partitions are written, of so many characters together: more than any member has."""
+
+
+def written(partitions: Collection[tuple[str, int]]) -> tuple[str, ...]:
+    """Partitions in order, as topic-index; those of topics that there can't be are left out.
+
+    A request of a megabyte may claim 240,000 partitions of a topic whose name has 30 kB, assign or commit them: one by
+    one they were 7 GB, and ended the process.
+    """
+    told, room = list[str](), WRITTEN_CHARS_MAX
+    few = partitions if len(partitions) <= WRITTEN_MAX else islice(partitions, WRITTEN_MAX)
+    for topic, group in groupby(sorted(few), key=_topic_of):
+        if len(topic) <= TOPIC_CHARS_MAX:
+            names = [f"{topic}-{partition}" for _, partition in islice(group, room // (len(topic) + 2))]
+            room -= len(names) * (len(topic) + 2)
+            told += names
+    return tuple(told)
+
+
+def _topic_of(partition: tuple[str, int]) -> str:
+    return partition[0]

@@ -26,6 +26,7 @@ from bridge.telemetry.schema.facts import (
     RebalanceBegan,
     RebalanceExplained,
 )
+from bridge.telemetry.schema.lean import lean
 from bridge.telemetry.schema.terms import Phase
 from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
@@ -89,8 +90,9 @@ class Gatherer:
     def add(self, event: Event) -> None:
         """Take one event."""
         # Every member of a group advances to every epoch; of those to whom that was more there are other facts.
-        if not isinstance(event.fact, MemberAdvanced):
-            self._take(event)
+        kept = None if isinstance(event.fact, MemberAdvanced) else lean(event)
+        if kept is not None:
+            self._take(kept)
 
     def _depart(self, member_id: str, under_way: Iterable[_Open]) -> None:
         """A member is gone: what it told is kept while its last rebalances may need it, not for ever."""

@@ -25,6 +25,14 @@ def test_same_refusal_is_counted_always_and_logged_now_and_then(caplog: pytest.L
     ]
 
 
+def test_patterns_that_can_not_be_read_have_one_line_in_all(caplog: pytest.LogCaptureFixture) -> None:
+    """A client may come with another each time."""
+    told = Refusals()
+    for pattern in ("(", "[", "{"):
+        told.note(GROUP, "c", Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, f"`{pattern}` can't be read"), 0)
+    assert len(caplog.records) == 1
+
+
 def test_memory_of_what_was_told_is_bounded() -> None:
     """Reasons may carry anything."""
     told = Refusals(remembered_max=2)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.roster import JOINING_PER_CONNECTION_MAX, Roster, Spoken
+from bridge.migration.roster import JOINING_BYTES_MAX, JOINING_PER_CONNECTION_MAX, Roster, Spoken
 from tests.support.owned_group import CLIENT, GROUP
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, Protocol, SyncGroup
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, Via
@@ -167,3 +167,27 @@ def test_what_says_nothing_of_members_is_not_kept() -> None:
     assert roster.members_of(GROUP).keys() == {ONE}
     roster.hears(HERE, CLIENT, LeaveGroup(group_id=GROUP, members=(LeavingMember(member_id=ONE),)))
     assert roster.members_of(GROUP) == {}
+
+
+def test_names_count_as_well() -> None:
+    """A client may give itself, its group and its member 32 kB each, and need be let in nowhere."""
+    roster, name = Roster(bytes_max=1_000_000), "n" * 30_000
+    for number in range(100):
+        member_id = MemberId(f"{name}{number}")
+        enter(roster, HERE, join(member_id, GroupId(name)), member_id)
+    assert len(roster.members_of(GroupId(name))) < 20
+
+
+def test_joins_that_nobody_syncs_take_a_bounded_room() -> None:
+    """16 of a megabyte on each of 10,000 connections were 160 GB; the oldest make room, of whichever connection."""
+    roster, blob = Roster(), bytes(1_000_000)
+    most = JOINING_BYTES_MAX // len(blob)
+    vias = [Via(0, number) for number in range(most + 10)]
+    for via in vias:
+        roster.joins(via, CLIENT, join(ONE, blob=blob))
+    roster.disconnected(vias[-1])
+    for number, via in enumerate(vias):
+        roster.syncs(via, CLIENT, sync(ONE, generation=number))
+        assert (ONE in roster.members_of(GROUP)) is (number >= 10)
+    assert roster.members_of(GROUP)[ONE].generation == most + 8
+    assert roster._joining_bytes == 0

@@ -134,6 +134,21 @@ async def test_question_to_a_broker_that_was_restarted_is_asked_anew() -> None:
     assert cluster.opened == [None, 1, None, 1]
 
 
+async def test_answer_that_is_given_twice_is_none_to_the_next_question() -> None:
+    """A broker that does so is asked by another connection."""
+    answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
+    cluster, about = MemoryCluster(answers), DescribeGroups(group_ids=(GROUP,))
+    questions = cluster.questions()
+    once = answers[ApiKey.DESCRIBE_GROUPS]
+    answers[ApiKey.DESCRIBE_GROUPS] = lambda version, number: 2 * once(version, number)
+    assert await questions.ask_coordinator(about) == DEAD
+    answers[ApiKey.DESCRIBE_GROUPS] = once
+    with pytest.raises(BrokerUnreachable, match="EB-NET-071"):
+        await questions.ask_coordinator(about)
+    assert cluster.open_now() == []
+    assert await questions.ask_coordinator(about) == DEAD
+
+
 async def test_answer_to_a_question_that_was_given_up_is_nobody_elses(autojump_clock: MockClock) -> None:
     """It may still come: the connection is closed."""
     answers: Answers = {**FOUND, ApiKey.DESCRIBE_GROUPS: replies(ApiKey.DESCRIBE_GROUPS, DEAD)}
@@ -186,9 +201,11 @@ async def test_coordinator_that_is_not_there_yet_is_waited_for(autojump_clock: M
 
 async def test_bad_or_missing_answers_are_told(autojump_clock: MockClock) -> None:
     """Unreadable, silent, not offered, or nobody there: one kind of failure, each with its code."""
-    garbage: Answers = {ApiKey.FIND_COORDINATOR: lambda _version, _correlation: b"\x00\x00\x00\x05hello"}
+    garbage: Answers = {ApiKey.FIND_COORDINATOR: lambda _version, _correlation: b"\x00\x00\x00\x05\0\0\0\0o"}
+    strange: Answers = {ApiKey.FIND_COORDINATOR: lambda _version, _correlation: b"\x00\x00\x00\x05hello"}
     for cluster, code in (
         (MemoryCluster(garbage), "EB-NET-030"),
+        (MemoryCluster(strange), "EB-NET-071"),
         (MemoryCluster({}), "EB-NET-037"),
         (MemoryCluster({}, {}), "EB-NET-034"),
         (MemoryCluster({}, is_down=True), "EB-NET-036"),

@@ -23,6 +23,7 @@ from bridge.wire.metadata import NAMED_SINCE, read_topic_errors
 from bridge.wire.proxy_protocol import PREFIX_BYTES, Peer, Route, header, read_prefix, read_route
 from bridge.wire.versions import VersionRange
 from tests.support.front import Front, front_of, running, settings_for
+from tests.support.kept_text import kept_chars
 from tests.support.scripted_broker import MECHANISMS, RawClient, ScriptedBroker, request
 from translators.dialects.admin import DescribedGroup, DescribeGroupsReply
 from translators.dialects.classic import (
@@ -552,6 +553,19 @@ async def test_answer_about_whoever_was_in_before_a_login_counts_no_more(monkeyp
         await settle()
         assert len(front.groups.submitted) == 2
         assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+async def test_rights_on_groups_with_long_names_are_kept_by_short_ones() -> None:
+    """100,000 of 32 kB would be 3 GB; none is taken for another."""
+    broker = JudgingBroker(operations=READ)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        for number, suffix in enumerate("abab"):
+            await client.send(beat(number, GroupId(f"embedded-{'n' * 30_000}{suffix}")))
+            await settle()
+            answer(front)
+            assert await client.ids(1) == [number]
+        assert (len(broker.questions), kept_chars(front.proxy._shared.grants) < 2_000) == (2, True)
 
 
 async def test_one_connection_keeps_few_groups() -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.session.broker_addresses import (
+    BROKERS_MAX,
     NO_PORT,
     NODE_ID_MAX,
     Address,
@@ -34,6 +35,16 @@ def test_port_of_a_broker_follows_from_its_id_alone(order: list[int], known: set
 def test_without_a_first_port_each_broker_has_any_but_a_given_one() -> None:
     """As a demo has them."""
     assert [directory(first_port=0).port(node_id) for node_id in (1, 5)] == [0, 7005]
+
+
+def test_no_more_brokers_are_known_than_a_bridge_can_listen_for() -> None:
+    """Answers may name others each time; those that are known may move all the same."""
+    one = directory()
+    many = [Endpoint(node_id, "a", 1) for node_id in range(BROKERS_MAX + 3)]
+    assert len(one.learn(many)) == len(one.brokers) == BROKERS_MAX
+    assert (one.left_out(many), one.left_out(many[:BROKERS_MAX])) == (3, 0)
+    one.learn([Endpoint(0, "b", 2), Endpoint(BROKERS_MAX, "b", 2)])
+    assert (one.brokers[0], BROKERS_MAX in one.brokers) == (Address("b", 2), False)
 
 
 def test_learning_names_the_brokers_without_a_listener() -> None:

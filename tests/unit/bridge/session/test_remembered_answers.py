@@ -1,5 +1,9 @@
 """What stands in for a broker that has not been heard yet."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from bridge.session.broker_addresses import Address
@@ -9,6 +13,7 @@ from bridge.wire.codec.api import Fields, Record
 from bridge.wire.codec.registry import READABLE, read_reply_fields, whole_request_frame
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, read_request_header
+from tests.support.work_done import growth_faults
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, Topic, TopicId, TopicName
 
@@ -125,6 +130,30 @@ def test_too_much_is_left_to_the_broker() -> None:
     assert metadata(known, 8, [named(SMALL), named(BIG)]) is None
     assert metadata(known, 8, [named(BIG)] * 2) is None
     assert metadata(known, 8, [named(BIG)]) is not None
+
+
+def test_a_request_costs_what_it_names() -> None:
+    """25,000 times the same topic took ten seconds, as all that came before was summed up for each, for everybody; of a
+    client that nobody has let in, as there is no broker yet.
+    """
+    known = replace(remembered(SMALL), addresses=dict.fromkeys(range(200), ADDRESSES[3]))
+    flags = (
+        "allow_auto_topic_creation",
+        "include_cluster_authorized_operations",
+        "include_topic_authorized_operations",
+    )
+
+    def naming(api_key: int, version: int, fields: Fields) -> Callable[[], object]:
+        frame = frame_of(api_key, version, fields)
+        header = read_request_header(frame)
+        assert header is not None
+        return partial(known.answer, header, frame, 10_000)
+
+    sizes = (100, 200, 400, 800)
+    topics: list[Fields] = [{"topics": [named(SMALL)] * size, **dict.fromkeys(flags, False)} for size in sizes]
+    keys: list[Fields] = [{"key_type": 0, "coordinator_keys": [OURS] * size} for size in sizes]
+    assert not growth_faults([naming(ApiKey.METADATA, 8, fields) for fields in topics])
+    assert not growth_faults([naming(ApiKey.FIND_COORDINATOR, 4, fields) for fields in keys])
 
 
 def test_other_apis_and_a_cluster_without_listeners_are_left_to_the_broker() -> None:

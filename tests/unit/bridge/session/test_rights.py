@@ -184,6 +184,15 @@ def test_topics_are_those_that_a_member_subscribes_to() -> None:
     assert topics_of(BEAT) == frozenset()
 
 
+def test_names_that_no_topic_can_have_are_asked_about_by_nobody() -> None:
+    """Brokers close the connection on which they are asked about 100 MB of them, and it may be that of another member,
+    since what one was found to see is asked again for all.
+    """
+    longest, beyond = TopicName("t" * 249), TopicName("t" * 250)
+    assert topics_of(join(subscription(longest, beyond))) == {longest}
+    assert topics_of(native(0, (beyond, longest))) == {longest}
+
+
 def test_unseen_topics_leave_a_subscription_and_nothing_else_does() -> None:
     """What a member owns, its generation, rack and user data stay."""
     first = join(subscription(A, B), subscription(B), b"?")

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded.configs import A_SETTING, ALL_BROKERS
+from bridge.coordinators.embedded.configs import A_SETTING, ALL_BROKERS, DESCRIBED_MAX
 from bridge.engine.settings import GROUP_KEYS, PREFIX, SESSION_TIMEOUT
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import World, embedded_world
@@ -86,6 +86,22 @@ async def alter(world: World, request: AlterConfigs | IncrementalAlterConfigs, *
         world.via.answer(partial(altered, code=code))
     (result,) = (await world.answer(ref, AlterConfigsReply)).results
     return result
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.INVALID_REQUEST])
+async def test_settings_of_so_many_groups_are_told_in_one_answer(code: ErrorCode, autojump_clock: MockClock) -> None:
+    """The same one 25,000 times, or as many names that no group has, kept everybody waiting for ten seconds; whether
+    the broker has settings of groups or not.
+    """
+    async with embedded_world() as world:
+        ref = world.send(DescribeConfigs(resources=(AskedResource(HERE),) * (DESCRIBED_MAX + 2)))
+        world.via.answer(partial(described, code=code))
+        if code:
+            world.via.answer(described)
+        results = (await world.answer(ref, DescribeConfigsReply)).results
+        assert [one.error for one in results] == [ErrorCode.NONE] * DESCRIBED_MAX + [ErrorCode.INVALID_REQUEST] * 2
+        assert results[0].configs
+        assert str(DESCRIBED_MAX) in (results[-1].error_message or "")
 
 
 async def test_brokers_settings_of_other_kinds_are_told_with_ours(autojump_clock: MockClock) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from trio.testing import MockClock
 
+from bridge.coordinators.embedded import views
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import (
@@ -141,6 +142,26 @@ async def test_consumer_group_that_the_broker_says_nothing_of(
         reply = await world.answer(ref, ConsumerGroupDescribeReply)
         assert [group.error for group in reply.groups] == [expected, NONE]
         assert reply.groups[1].members[0].member_type == 1
+
+
+async def test_answer_does_not_grow_with_how_often_a_group_is_named(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    """One member with a megabyte of metadata, named 10,000 times, was an answer of 10 GB. Kafka's tools ask again for
+    those of whom the answer says so; a group that is longer than any answer alone is shown all the same.
+    """
+    monkeypatch.setattr(views, "ANSWER_BYTES_MAX", 2_000)
+    again = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    async with embedded_world() as world:
+        await world.form()
+        (whole,) = (await world.ask(DescribeGroups(group_ids=(GROUP,)), DescribeGroupsReply)).groups
+        groups = (await world.ask(DescribeGroups(group_ids=(GROUP,) * 100), DescribeGroupsReply)).groups
+        assert {group.error for group in groups} == {NONE, again}
+        assert (groups[0], {len(group.members) for group in groups[50:]}) == (whole, {0})
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
+        monkeypatch.setattr(views, "ANSWER_BYTES_MAX", 1)
+        described = (await world.ask(ConsumerGroupDescribe((GROUP,) * 3), ConsumerGroupDescribeReply)).groups
+        assert [(one.error, len(one.members)) for one in described] == [(NONE, 2), (again, 0), (again, 0)]
 
 
 def say_topics_seen(asked: Request) -> Reply:

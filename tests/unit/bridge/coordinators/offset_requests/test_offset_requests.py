@@ -3,8 +3,9 @@
 It must not know how messages are encoded.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
@@ -17,6 +18,7 @@ from bridge.coordinators.offset_requests import (
     split_commit,
     split_delete,
 )
+from tests.support.work_done import growth_faults
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
 from translators.dialects.offsets import (
@@ -196,3 +198,18 @@ def test_deletion_with_a_partition_that_is_not_there_names_it_first_and_each_top
         ("a", [(9, missing), (0, none), (1, none)]),
         ("b", [(0, none)]),
     ]
+
+
+def test_a_topic_that_is_named_many_times_costs_what_is_named() -> None:
+    """12,500 times one partition each: what came before was copied for each."""
+
+    def merging(count: int) -> Callable[[], object]:
+        request = deletion(*(("a", (number,)) for number in range(count)))
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        found = tuple(
+            CommittedTopic(name=topic.name, partitions=tuple(CommittedPartition(one, code) for one in topic.partitions))
+            for topic in request.topics
+        )
+        return partial(merge_delete, request, OffsetDeleteReply(error=ErrorCode.NONE, topics=found), ())
+
+    assert not growth_faults([merging(count) for count in (200, 400, 800, 1_600)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from bridge.journal.acknowledged import path_beside
 from bridge.journal.refusals import JournalDamaged
@@ -63,6 +64,29 @@ async def test_append_waits_in_a_thread(tmp_path: Path) -> None:
             nursery.start_soon(run)
             await journal.append([b"a"])
             assert ran
+
+
+async def test_waits_for_nobody_elses_threads(tmp_path: Path) -> None:
+    """A resolver that hangs holds all threads that trio shares out; groups go on, and their journal with them."""
+    done = threading.Event()
+    shared = trio.to_thread.current_default_thread_limiter()
+
+    async def look_up() -> None:
+        await trio.to_thread.run_sync(done.wait)
+
+    with closing(open_journal(settings_in(tmp_path))) as journal:
+        async with trio.open_nursery() as nursery:
+            for _ in range(int(shared.total_tokens) + 1):
+                nursery.start_soon(look_up)
+            await trio.testing.wait_all_tasks_blocked()
+            assert shared.available_tokens == 0
+            try:
+                with trio.fail_after(30):
+                    await journal.append([b"a"])
+                    await journal.compact(tuple)
+            finally:
+                done.set()
+        assert list(journal.replay()) == [b"a"]
 
 
 async def test_compaction_keeps_what_is_appended_meanwhile(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from bridge.migration.route import Router
 from bridge.net.proxy import Watch
+from bridge.session.broker_answers import Expected
 from bridge.session.client_session import ClientSession, Rules
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
@@ -53,3 +54,26 @@ def test_client_that_went_while_a_request_waited_is_closed_in_time() -> None:
         None,
         CloseReason.CLIENT_GONE,
     ]
+
+
+def test_client_that_takes_nothing_of_its_answers_is_idle() -> None:
+    """An answer that is open forbids it, one that lies there does not; to take some of it starts the time anew."""
+    one, watch = session(), Watch(0)
+    one.outbox.reserve(ApiKey.HEARTBEAT, 3, 1)
+    assert [watch.look(one, 1, at, stays, 500) for at in (0, 999)] == [None, None]
+    assert [watch.look(one, 1, at, stays, 499) for at in (1_000, 1_999, 2_000)] == [None, None, CloseReason.IDLE]
+    assert [watch.look(one, 1, at, stays, 0) for at in (2_001, 9_000)] == [None, None]
+
+
+def test_frame_that_has_begun_and_does_not_go_on_is_idle() -> None:
+    """Bytes that the kernel moves lie nowhere here, in either direction."""
+    for is_answer in (False, True):
+        one, watch = session(), Watch(0)
+        slot = one.outbox.reserve_stream(ApiKey.PRODUCE, 9, 1)
+        if is_answer:
+            one.answers.expect(Expected(1, slot))
+            assert one.answers.cut(memoryview((100).to_bytes(4) + (1).to_bytes(4)), 0)
+        else:
+            start = (100).to_bytes(4) + b"\x00\x03\x00\x01" + (1).to_bytes(4) + b"\xff\xff"
+            assert one.requests.cut(memoryview(start), 0)
+        assert [watch.look(one, 1, at, stays) for at in (0, 999, 1_000)] == [None, None, CloseReason.IDLE]

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import trio
 import trio.testing
 
+from bridge.net.broker_side import PIECES_WITHOUT_CHECKPOINT
 from bridge.net.shared import SMALL_BYTES, InFlight
 from bridge.net.transport import RECEIVE_BYTES
-from bridge.session.limits import MIB, Limits
+from bridge.session.limits import KEPT_PARTITION_BYTES, MIB, Limits
 from bridge.wire.apis import ApiKey
 from tests.support.front import front_of
 from tests.support.scripted_broker import RawClient, ScriptedBroker, request
@@ -133,3 +134,51 @@ async def test_what_a_client_leaves_behind_is_given_back_at_once() -> None:
             await client.stream.aclose()
             await until(lambda: not front.proxy.statistics().connections_open)
         assert connection.bytes_held == 0
+
+
+async def test_who_takes_no_answers_is_given_none_more_while_all_hold_too_much() -> None:
+    """Each of 10,000 clients that never read could have had 8 MiB of answers kept: 80 GB, whatever the limit."""
+    count, limit = 12, 4 * MIB
+    questions = request(ApiKey.API_VERSIONS, 0, 1) * 100_000
+    async with (
+        front_of(ScriptedBroker(), Limits(all_inflight_bytes_max=limit)) as front,
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(count):
+            client = await front.dial()
+            nursery.start_soon(client.send, questions)
+        with trio.fail_after(60):
+            await until(lambda: front.proxy.statistics().bytes_held > limit)
+            for _ in range(20):
+                asking = await front.dial()
+                await asking.send(request(ApiKey.API_VERSIONS, 0, 1))
+                assert (await asking.answer())[0] == 1
+                await trio.sleep(0.05)
+            # One has filled what there is; of each other what it had sent before that was said is there, too.
+            assert front.proxy.statistics().bytes_held < 2 * limit + count * (RECEIVE_BYTES + 2 * SMALL_BYTES)
+        nursery.cancel_scope.cancel()
+
+
+async def test_requests_that_wait_count_as_what_they_take() -> None:
+    """A thousand commits that a hung broker did not answer, of 200 partitions each, counted for nothing, and took 80
+    MB once they were read; of another client small requests are taken all the same.
+    """
+    partitions, limit = 200, 4 * MIB
+    name, item = b"embedded-1", bytes(12) + b"\xff\xff"
+    start = len(name).to_bytes(2) + name + (-1).to_bytes(4, signed=True) + b"\x00\x00" + bytes(8)
+    body = start + (1).to_bytes(4) + b"\x00\x01t" + partitions.to_bytes(4) + item * partitions
+    async with (
+        front_of(ScriptedBroker(), Limits(all_inflight_bytes_max=limit)) as front,
+        trio.open_nursery() as nursery,
+    ):
+        client = await front.dial()
+        nursery.start_soon(client.send, request(ApiKey.OFFSET_COMMIT, 2, 7, body) * 1_000)
+        with trio.fail_after(60):
+            await until(lambda: front.proxy.statistics().bytes_held > limit)
+            for number in range(20):
+                asking = await front.dial()
+                await asking.send(request(ApiKey.API_VERSIONS, 0, number))
+                assert (await asking.answer())[0] == number
+        taken = limit // (partitions * KEPT_PARTITION_BYTES)
+        assert taken <= len(front.groups.submitted) <= taken + PIECES_WITHOUT_CHECKPOINT
+        nursery.cancel_scope.cancel()

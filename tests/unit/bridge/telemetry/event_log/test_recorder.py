@@ -2,17 +2,29 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
+from bridge.telemetry.event_log import recorder as recorder_module
 from bridge.telemetry.event_log.codec import decode_line
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
 from bridge.telemetry.event_log.sinks import Fate, Line
-from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, MemberLeft, Stamp
+from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, MemberJoined, MemberLeft, Stamp
 from bridge.telemetry.schema.terms import Departure, Protocol, Road
 
 CLOCKS = Clocks(mono_us=lambda: 1_000, wall_us=lambda: 5_000_000)
+SAID = MemberJoined(
+    group_id="g",
+    road=Road.PASSING,
+    member_id="m",
+    protocol=Protocol.CLASSIC,
+    client_id="c",
+    client_host="",
+    session_timeout_ms=1,
+    rebalance_timeout_ms=1,
+)
 
 
 class Memory:
@@ -129,3 +141,21 @@ def test_event_that_cannot_be_written_down_is_told_with_whom_it_is_about(caplog:
     assert [line.group_id for line in memory.lines] == [""]
     (told,) = [record for record in caplog.records if "EB-EVENTS-005" in record.getMessage()]
     assert (vars(told)["group_id"], vars(told)["member_id"]) == ("g", "m")
+
+
+def test_what_members_say_at_length_waits_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its number alone it would be 100 GB; what is written makes room, and who says more than all may wait, too."""
+    monkeypatch.setattr(recorder_module, "WAITING_CHARS_MAX", 100)
+    memory = Memory()
+    memory.may_write.clear()
+    recorder = Recorder("7f", CLOCKS, [memory], 1_000)
+    fact = replace(SAID, topics=("t" * 40,))
+    assert recorder.say(replace(SAID, topics=("t" * 500,))) is not None
+    memory.has_begun.wait()
+    said = [recorder.say(fact) for _ in range(3)]
+    assert [one is None for one in said] == [False, False, True]
+    assert recorder.say(BridgeStopped(reason="x")) is not None
+    assert recorder.dropped == 1
+    memory.may_write.set()
+    recorder.close()
+    assert len(memory.lines) == 4

@@ -3,10 +3,23 @@
 import pytest
 
 from bridge.telemetry.following.joins import Inputs
-from bridge.telemetry.following.tracks import GroupTrack, MemberTrack, written
+from bridge.telemetry.following.tracks import WRITTEN_CHARS_MAX, WRITTEN_MAX, GroupTrack, MemberTrack, written
 from bridge.telemetry.schema.terms import Protocol, Road
 from tests.support.passing_words import named
 from translators.dialects.ids import GroupId, MemberId
+
+
+def test_what_a_request_claims_is_written_within_a_limit() -> None:
+    """240,000 partitions of a topic whose name has 30 kB come in one JoinGroup, assignment or commit; told one by one
+    they were 7 GB. Topics that there can't be have none.
+    """
+    claims = [*((("n" * 30_000), number) for number in range(1_000)), ("orders", 1), ("n" * 250, 1), ("n" * 249, 1)]
+    assert written(claims) == (f"{'n' * 249}-1", "orders-1")
+    for name in ("n" * 249, "t"):
+        told = written([(name, number) for number in range(240_000)])
+        assert told[0] == f"{name}-0"
+        assert 10_000 < len(told) <= WRITTEN_MAX
+        assert sum(map(len, told)) < WRITTEN_CHARS_MAX + 10 * len(told)
 
 
 def test_partitions_are_written_in_order_of_their_numbers() -> None:

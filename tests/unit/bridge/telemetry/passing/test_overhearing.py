@@ -100,6 +100,16 @@ def test_heartbeat_like_the_last_one_is_not_even_decoded(monkeypatch: pytest.Mon
     assert listener.guard.bugs == 1
 
 
+def test_long_heartbeats_are_not_kept() -> None:
+    """A stranger may send one of a megabyte on each connection; the ordinary one behind it is read again."""
+    listener = _joined()
+    for member_id in ("a", "m" * 30_000, "a"):
+        listener.pass_by(ApiKey.HEARTBEAT, beat("a", 1), beaten(), 1)
+        listener.pass_by(ApiKey.HEARTBEAT, beat(member_id, 1), beaten(), 1)
+        assert sum(len(part) for one in listener.passing._beats.values() for part in one) < 1_000
+    assert listener.guard.bugs == 0
+
+
 def test_heartbeat_like_the_last_one_takes_few_calls() -> None:
     """Every heartbeat that passes costs this: functions of Python, those that make its values included."""
     listener = _joined()

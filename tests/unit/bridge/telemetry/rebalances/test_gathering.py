@@ -13,6 +13,7 @@ from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.gathering import LINGER_US, OPEN_MAX, Gatherer, RebalanceSink
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.schema.facts import Event, Stamp
+from bridge.telemetry.schema.lean import LIST_CHARS_MAX
 from bridge.telemetry.schema.terms import News, Phase
 from tests.support.event_stories import Story, cooperative_handover
 from tests.support.kept_text import kept_chars
@@ -121,6 +122,21 @@ def test_long_names_are_not_kept_for_rebalances_to_come() -> None:
         assert [one.group_id[-1] for one in gatherer.flush()] == [str(number)]
         del story, event
     assert kept_chars(gatherer) < 32_000
+
+
+def test_what_members_say_at_length_is_not_kept() -> None:
+    """Who comes and goes, and says something else each time: a megabyte, for each of 20,000 events."""
+    story, gatherer = Story(), Gatherer()
+    count, topics, name = 50, 10_000, "n" * 32_000
+    for number in range(count):
+        story.at(number).rejoined(f"m{number}", topics=tuple(f"{number:06}-{place:06}" for place in range(topics)))
+        story.left(f"m{number}")
+        story.joined(f"{name}{number}")
+        story.left(f"{name}{number}")
+    for event in story.events:
+        gatherer.add(event)
+    del story, event
+    assert kept_chars(gatherer) < count * (LIST_CHARS_MAX + 1_000)
 
 
 def test_rebalance_given_out_after_a_while_anyway() -> None:

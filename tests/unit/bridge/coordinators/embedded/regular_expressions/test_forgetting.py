@@ -61,10 +61,11 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
             fenced = await world.ask(changed, ConsumerGroupHeartbeatReply)
             assert fenced.error is ErrorCode.FENCED_MEMBER_EPOCH
             assert await patterns_of(world) == {".*"}
-        assert patterns_in(journal) == [".*"]
         unreadable = await world.ask(pattern_join("b", "(", "other"), ConsumerGroupHeartbeatReply)
         assert unreadable.error is ErrorCode.INVALID_REGULAR_EXPRESSION
+        assert unreadable.error_message == ("SubscribedTopicRegex `(` is not a valid regular expression: missing ): (.")
         assert await patterns_of(world) == {".*"}
+        assert patterns_in(journal) == [".*"]
     async with embedded_world(engine) as world:
         world.groups.keep(journal)
         assert await patterns_of(world) == {".*"}
