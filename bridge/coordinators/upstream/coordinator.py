@@ -431,9 +431,12 @@ class UpstreamCoordinator:
             return
         heard.owned = asked.owned
         self._news.enter(member)
+        if asked.member_epoch == JOIN_EPOCH:
+            self._news.welcome(member, answer.member_epoch, now_ms)
+            return
         if answer.member_epoch != asked.member_epoch:
             self._news.hear_epoch(member, answer.member_epoch, now_ms)
-        if asked.member_epoch == JOIN_EPOCH or (before is not None and not before <= asked.owned):
+        if before is not None and not before <= asked.owned:
             self._news.stir(member, now_ms)
 
     def _note_place(self, question: _Question, answer: Granted | Refused) -> None:

@@ -29,6 +29,8 @@ class _Group:
     members: set[MemberId] = field(default_factory=set)
     epoch: int = 0
     call_at_ms: int | None = None
+    again_at_ms: int | None = None
+    """When they are to be called once more, if that comes too early for something."""
     quiet_until_ms: int = 0
     knows: MemberId | None = None
     """Who need not be asked for: nothing has happened since but what it told or heard itself."""
@@ -60,13 +62,25 @@ class GroupNews:
 
     def hear_epoch(self, member: MemberRef, epoch: int, now_ms: int) -> None:
         """A member was told another epoch than its own; it is news to the others unless one of them was told so."""
-        group = self._groups.get(member.group_id)
-        if group is not None and epoch > group.epoch:
-            group.epoch = epoch
+        if self._is_newer(member, epoch):
             self.stir(member, now_ms)
 
+    def welcome(self, member: MemberRef, epoch: int, now_ms: int) -> None:
+        """A newcomer was told its first epoch: if that is known, nobody has computed yet what it is to have."""
+        self._call(member, now_ms if self._is_newer(member, epoch) else now_ms + PAUSE_MS, now_ms)
+
     def stir(self, member: MemberRef, now_ms: int) -> None:
-        """A member has come, is gone or has let go of something: what the others are to have may be another by now."""
+        """A member is gone or has let go of something: what the others are to have, or may have, is another by now."""
+        self._call(member, now_ms, now_ms)
+
+    def _is_newer(self, member: MemberRef, epoch: int) -> bool:
+        group = self._groups.get(member.group_id)
+        if group is None or epoch <= group.epoch:
+            return False
+        group.epoch = epoch
+        return True
+
+    def _call(self, member: MemberRef, at_ms: int, now_ms: int) -> None:
         group = self._groups.get(member.group_id)
         if group is None or len(group.members) > CALLED_MAX:
             return
@@ -74,8 +88,10 @@ class GroupNews:
             if group.knows != member.member_id:
                 # Each of those who came together has to hear of the others.
                 group.knows = None
+            if at_ms > group.call_at_ms:
+                group.again_at_ms = at_ms
             return
-        call_at_ms = group.call_at_ms = max(now_ms, group.quiet_until_ms)
+        call_at_ms = group.call_at_ms = max(at_ms, group.quiet_until_ms)
         group.knows = member.member_id if call_at_ms == now_ms else None
         self._due.note(member.group_id, call_at_ms)
 
@@ -89,12 +105,15 @@ class GroupNews:
         called: list[MembersCalled] = []
         for group_id in self._due.take_due(now_ms, self._call_at_ms):
             group = self._groups[group_id]
-            group.call_at_ms = None
+            again_at_ms, group.call_at_ms, group.again_at_ms = group.again_at_ms, None, None
             member_ids = frozenset(one for one in group.members if one != group.knows)
             if member_ids:
                 pause_ms = max(PAUSE_MS, PAUSE_MS_PER_MEMBER * len(group.members))
                 group.quiet_until_ms = now_ms + pause_ms
                 called.append(MembersCalled(group_id, member_ids))
+            if again_at_ms is not None:
+                group.call_at_ms, group.knows = max(again_at_ms, group.quiet_until_ms), None
+                self._due.note(group_id, group.call_at_ms)
         return called
 
     def next_due_ms(self) -> int | None:

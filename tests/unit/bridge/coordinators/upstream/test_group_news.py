@@ -91,6 +91,29 @@ def test_epoch_is_news_once() -> None:
     assert news.next_due_ms() is None
 
 
+def test_newcomer_whose_share_is_yet_to_be_computed_has_all_asked_for_when_it_may_be() -> None:
+    """Kafka 4.3 computes one target a second: asked at once, everybody was told the same as before, and the next time
+    at its interval's end.
+    """
+    news = news_of("a", "b")
+    news.welcome(member("a"), 3, NOW)
+    assert news.take_due(NOW) == [called("b")]
+    news.enter(member("c"))
+    news.welcome(member("c"), 3, NOW + 10)
+    assert news.take_due(NOW + PAUSE_MS) == []
+    assert news.take_due(NOW + 10 + PAUSE_MS) == [called("a", "b", "c")]
+
+
+def test_call_for_something_else_is_not_the_one_that_a_newcomer_needs() -> None:
+    """It comes before the broker has computed anything, and then there is another."""
+    news = news_of("a", "b", "c")
+    news.hear_epoch(member("a"), 3, NOW)
+    news.welcome(member("c"), 3, NOW)
+    assert news.take_due(NOW) == [called("a", "b", "c")]
+    assert news.take_due(NOW + PAUSE_MS) == [called("a", "b", "c")]
+    assert news.next_due_ms() is None
+
+
 def test_who_is_alone_or_unknown_calls_nobody() -> None:
     """And what is gone is called no more, its group neither."""
     news = news_of("a", "b")
