@@ -21,7 +21,7 @@ from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.endings import Endings, reason_of
 from bridge.net.login_answers import LoginAnswers
-from bridge.net.shared import SMALL_BYTES, TELL_AT_LENGTH, Share, Shared, connection_fields
+from bridge.net.shared import SMALL_BYTES, Share, Shared, connection_fields
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import Expected
@@ -416,8 +416,7 @@ class ClientConnection:
 
     async def _decide(self, head: Head, came_ns: int) -> None:
         await self.wait_until(self._may_take_more)
-        if head.header.api_key in TELL_AT_LENGTH:
-            await self.share.calm()
+        await self.share.calm(head.header.api_key)
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))

@@ -114,9 +114,9 @@ class Share:
             await self._in_flight.changed()
         return room
 
-    async def calm(self) -> None:
-        """Wait until not more is held than may be, by all together."""
-        while self._in_flight.is_over:
+    async def calm(self, api_key: int) -> None:
+        """Before a short question with a long answer: wait until not more is held than may be, by all together."""
+        while api_key in TELL_AT_LENGTH and self._in_flight.is_over:
             await self._in_flight.changed()
 
 
