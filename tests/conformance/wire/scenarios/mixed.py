@@ -4,6 +4,7 @@ from tests.conformance.wire.scenarios.consumers import ONE
 from tests.conformance.wire.scenarios.joining import COMPLETING, OTHER
 from tests.conformance.wire.scenarios.seats import A, B
 from tests.support.conformance.calls import (
+    FIRST_HALF,
     SIX,
     alone,
     beat,
@@ -100,6 +101,17 @@ UPGRADES = (
         *enter("a"),
         sync("a", assign={"@a": Assignment(partitions={SIX: [0, 1, 2, 3, 4, 5]}, user_data=b"")}),
         *(chb("n", 0), beat("a")),
+    ),
+    mixed(
+        "a leader gave a partition to two, and a KIP-848 member joins",
+        "K3.14 K3.15 K11.4",
+        *(*pair()[:-2], sync("a", assign={"@a": FIRST_HALF, "@b": FIRST_HALF}), Await(who="b"), chb("n", 0)),
+        *(beat("a"), beat("b")),
+    ),
+    mixed(
+        "a leader gave out a partition that is not there, and a KIP-848 member joins",
+        "K3.14 K3.15 K11.4",
+        *(*enter("a"), sync("a", assign={"@a": Assignment(partitions={SIX: [0, 77]})}), chb("n", 0), beat("a")),
     ),
     mixed(
         "a static classic member comes back as a KIP-848 member",
