@@ -10,10 +10,9 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
-from bridge.coordinators.upstream.group_news import GroupNews
+from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
-from bridge.coordinators.upstream.targets import Target, Targets
 from bridge.session.contracts import Access, BrokerAccess
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply

@@ -1,14 +1,21 @@
-"""When the other members of a group are asked for, because one of them told or heard what concerns them all.
+"""What of a group a member's own heartbeat does not tell: when the others are asked for, because one of them told or
+heard what concerns them all, and what its broker means each to have in the end.
 
 A broker calls nobody: each member would hear of a newcomer at its own interval, and the newcomer of what was let go for
 it at the next one. The bridge has heard of it by any of them, and asks for the others at once.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from bridge.coordinators.deadlines import Deadlines
+from bridge.session.contracts import BrokerAccess
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
 from translators.dialects.coordinator import MembersCalled
-from translators.dialects.ids import GroupId, MemberId, MemberRef
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
+from translators.dialects.messages import GroupReply
 
 PAUSE_MS = 1_000
 """Between two such calls of a group: Kafka 4.3 computes a new target once a second at most
@@ -123,3 +130,47 @@ class GroupNews:
     def _call_at_ms(self, group_id: GroupId) -> int | None:
         group = self._groups.get(group_id)
         return None if group is None else group.call_at_ms
+
+
+Target = frozenset[TopicPartition]
+Take = Callable[[Target | None], None]
+
+
+class Targets:
+    """What brokers mean members to have in the end, by groups that are described: of each one description is asked
+    for at a time, which serves all who ask meanwhile. A heartbeat does not tell whether more is to come, and whoever
+    gains is called once.
+    """
+
+    def __init__(self) -> None:
+        self._asking: dict[GroupId, list[tuple[MemberId, Take]]] = {}
+
+    def find(self, seat: MemberRef, way: BrokerAccess, take: Take) -> None:
+        """`take` is called once, perhaps before this returns; None where the broker does not tell: it may have to
+        compute a new one first, or the client may not describe a topic of any member (29).
+        """
+        waiting = self._asking.get(seat.group_id)
+        if waiting is not None:
+            waiting.append((seat.member_id, take))
+            return
+        self._asking[seat.group_id] = [(seat.member_id, take)]
+        way.ask(None, ConsumerGroupDescribe((seat.group_id,)), partial(self._hear, seat.group_id))
+
+    def _hear(self, group_id: GroupId, reply: GroupReply | None) -> None:
+        waiting = self._asking.pop(group_id, [])
+        described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
+        targets = {member_id: target for group in described for member_id, target in _targets(group)}
+        for member_id, take in waiting:
+            take(targets.get(member_id))
+
+
+def _targets(group: DescribedConsumerGroup) -> Iterator[tuple[MemberId, Target]]:
+    if group.error is not ErrorCode.NONE or group.assignment_epoch != group.group_epoch:
+        return
+    for member in group.members:
+        yield (
+            member.member_id,
+            frozenset(
+                TopicPartition(topic.topic_name, one) for topic in member.target_assignment for one in topic.partitions
+            ),
+        )

@@ -120,26 +120,21 @@ def test_environment_is_put_over_the_file(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "told"),
+    ("said", "told"),
     [
         (
-            "LOG_LEVEL",
-            "verbose",
+            "LOG_LEVEL=verbose",
             "'verbose' is none of the choices; allowed: `debug` or `info` or `warning` or `error`;",
         ),
-        ("LOG_LEVEL", "INFO", "perhaps it is misspelt: write `info` [EB-CONFIG-005]"),
-        ("LOG_FORMAT", "text", "'text' is none of the choices; allowed: `json` or `console`; write one of these, or"),
+        ("LOG_LEVEL=INFO", "perhaps it is misspelt: write `info` [EB-CONFIG-005]"),
+        ("LOG_FORMAT=text", "'text' is none of the choices; allowed: `json` or `console`; write one of these, or"),
     ],
 )
 def test_what_the_environment_says_of_the_log_is_looked_at(
-    variable: str,
-    value: str,
-    told: str,
-    file: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    said: str, told: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`serve` refused what was called ok here."""
+    variable, _, value = said.partition("=")
     monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", value)
     for text, count in ((GOOD, "1 fault"), (GOOD + "no.such.key: 1\n", "2 faults")):
         file.write_text(text)

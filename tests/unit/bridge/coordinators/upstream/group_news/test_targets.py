@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.targets import Target, Targets
+from bridge.coordinators.upstream.group_news import Target, Targets
 from bridge.session.contracts import NoAccess
 from bridge.wire.codec.registry import Reply
 from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia
