@@ -7,11 +7,13 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
-from tests.suites.go_suite import SUITES, GoSuite, SuiteError, build, differences, run
+from tests.suites.catalogue import SUITES
+from tests.suites.outcome import Outcomes, Place, Suite, SuiteError, differences
 from tests.support.bridge_process import Globs, bridge_process
 
 BROKER: Mapping[str, str] = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "true"}
@@ -48,18 +50,19 @@ def main(arguments: Sequence[str]) -> int:
         return 1
 
 
-def _compare(suite: GoSuite, version: str, only: str | None, directory: Path, roads: Sequence[str]) -> int:
-    program = build(suite, directory)
-    settings = BrokerSettings(version=version, properties=BROKER)
+def _compare(suite: Suite, version: str, only: str | None, directory: Path, roads: Sequence[str]) -> int:
+    program = suite.build(directory)
+    settings = BrokerSettings(version=version, properties={**BROKER, **suite.broker})
     found = 0
     with start_broker(settings, directory=directory / "kafka") as broker:
-        direct = run(suite, program, broker.bootstrap, only=only, log=directory / "direct.log")
+        place = Place(address=broker.bootstrap, version=version, log=directory / "direct.log")
+        direct = program.run(place, only)
         print(f"direct: {_counts(direct)}")
         for road in roads:
             globs, of_bridge = ROADS[road]
             with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
                 log = directory / f"{road.replace(', ', '-')}.log"
-                bridged = run(suite, program, bridge.bootstrap, only=only, log=log)
+                bridged = program.run(replace(place, address=bridge.bootstrap, log=log), only)
             print(f"{road}: {_counts(bridged)}")
             for test, (before, after) in differences(direct, bridged).items():
                 found += 1
@@ -67,7 +70,7 @@ def _compare(suite: GoSuite, version: str, only: str | None, directory: Path, ro
     return 1 if found else 0
 
 
-def _counts(outcomes: Mapping[str, str]) -> str:
+def _counts(outcomes: Outcomes) -> str:
     kinds = [outcome for test, outcome in outcomes.items() if "/" not in test]
     return ", ".join(f"{kinds.count(kind)} {kind.lower()}" for kind in ("PASS", "FAIL", "SKIP"))
 

@@ -1,8 +1,8 @@
-"""What `go test -v` prints becomes outcomes, and two runs their differences."""
+"""What `go test -v` prints becomes outcomes, and a suite's tests are edited where they know an address."""
 
 from pathlib import Path
 
-from tests.suites.go_suite import GoSuite, adapt, differences, outcomes
+from tests.suites.go_suite import GoSuite, adapt, outcomes
 
 LOG = """\
 === RUN   TestA
@@ -17,14 +17,6 @@ LOG = """\
 def test_outcomes_are_read_with_subtests_under_full_names() -> None:
     """Only the lines that end a test count."""
     assert outcomes(LOG) == {"TestA/one": "PASS", "TestA/two": "FAIL", "TestA": "FAIL", "TestB": "SKIP"}
-
-
-def test_differences_name_what_ended_otherwise_or_not_at_all() -> None:
-    """A test that a crash kept from ending is a difference too."""
-    assert differences({"A": "PASS", "B": "PASS", "C": "SKIP"}, {"A": "PASS", "B": "FAIL"}) == {
-        "B": ("PASS", "FAIL"),
-        "C": ("SKIP", "not finished"),
-    }
 
 
 def test_addresses_are_edited_in_the_packages_own_tests_only(tmp_path: Path) -> None:
