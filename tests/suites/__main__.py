@@ -60,8 +60,8 @@ def _compare(suite: Suite, version: str, only: str | None, directory: Path, road
         print(f"direct: {_counts(direct)}")
         for road in roads:
             globs, of_bridge = ROADS[road]
-            with bridge_process(broker.bootstrap, globs, directory / "bridge", of_bridge) as bridge:
-                log = directory / f"{road.replace(', ', '-')}.log"
+            log = directory / f"{road.replace(', ', '-')}.log"
+            with bridge_process(broker.bootstrap, globs, log.with_suffix(".bridge"), of_bridge) as bridge:
                 bridged = program.run(replace(place, address=bridge.bootstrap, log=log), only)
             print(f"{road}: {_counts(bridged)}")
             for test, (before, after) in differences(direct, bridged).items():

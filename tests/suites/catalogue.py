@@ -95,6 +95,11 @@ SARAMA = GoSuite(
 """Its five brokers and the toxiproxy before each are one broker here and nothing: tests that stop a broker, cut a
 connection or want several are left out.
 """
+AUTHORIZER: Mapping[str, str] = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""For tests of ACLs; it forbids nobody anything."""
 LIBRDKAFKA = LibrdkafkaSuite(
     crate=Crate("rdkafka-sys", "4.10.0+2.12.1"),
     left_out={
@@ -102,7 +107,7 @@ LIBRDKAFKA = LibrdkafkaSuite(
         "0101": "wants brokers in racks",
     },
     variables={"TEST_KAFKA_VERSION": "{version}", "BROKERS": "{address}"},
-    broker={"num.partitions": "4"},
+    broker={"num.partitions": "4", **AUTHORIZER},
 )
 RDKAFKA = RustSuite(
     crate=Crate("rdkafka", "0.39.0"),
