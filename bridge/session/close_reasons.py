@@ -23,7 +23,10 @@ class CloseReason(Enum):
     UNKNOWN_API = ("EB-NET-005", "the api key is not offered; the client did not keep to the answer of ApiVersions")
     UNSUPPORTED_VERSION = (
         "EB-NET-006",
-        "the version of the api is not offered; the client did not keep to the answer of ApiVersions",
+        (
+            "the version of the api is not offered; the client did not keep to the answer of ApiVersions, or never "
+            "asked: let it ask"
+        ),
     )
     MALFORMED_REQUEST = ("EB-NET-007", "the request can't be read")
     GROUP_FRAME_TOO_LARGE = (
