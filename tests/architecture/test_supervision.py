@@ -24,6 +24,8 @@ GUARDED_ELSEWHERE = {
     "bridge/coordinators/moving/preflight.py: nursery.start_soon(ask)": "ends before the move that asked begins",
     "bridge/coordinators/moving/sight.py: nursery.start_soon(look_at_topics)": "the same",
     "bridge/coordinators/moving/sight.py: nursery.start_soon(look_at_commits)": "the same",
+    "bridge/net/cluster.py: nursery.start_soon(self._hold_on, self._doubt)": "ends before the guarded job that waits "
+    "looks again",
     "bridge/net/cluster_survey.py: nursery.start_soon(ask_one, node_id)": "ends before the page that asked is answered",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",
     "bridge/telemetry/event_log/recorder.py: threading.Thread(target=self._run, name='epochbridge-events', "
