@@ -273,11 +273,12 @@ def require_own(store: Store) -> None:
         )
     noted, done = last_noted(store), store.log(EVENTS).done()
     if noted > done:
+        last = "none" if done == NOTHING_YET else f"batch {done}"
         raise AnalyticsError(
-            f"EB-ANALYTICS-041: the stream into {store.root} has noted batch {noted} as taken, and {EVENTS.name} has "
-            f"them up to {done} only: commits of that table are gone, as of a disk that lost its end, and no source "
-            f"would give their events again; put a copy of {EVENTS.name}/_delta_log back, or take the log from its "
-            "begin with another --out"
+            f"EB-ANALYTICS-041: the stream into {store.root} has noted batch {noted} as taken, and the last one that "
+            f"{EVENTS.name} has is {last}: commits of that table are gone, as of a disk that lost its end, and nothing "
+            f"is taken twice; put a copy of {EVENTS.name}/_delta_log back, or take the log from its begin with another "
+            "--out"
         )
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -191,7 +192,10 @@ def test_stream_whose_events_lack_what_it_has_noted_as_taken_is_told(store: Stor
         (commits / str(batch)).write_text("v1\n{}")
         require_own(store)
     (commits / "2").write_text("v1\n{}")
-    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-041: .* noted batch 2 as taken, .* up to 1 only"):
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-041: .* noted batch 2 as taken, .* has is batch 1: "):
+        require_own(store)
+    rmtree(store.path(EVENTS.name))
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-041: .* noted batch 2 as taken, .* has is none: "):
         require_own(store)
 
 
