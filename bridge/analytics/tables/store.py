@@ -39,6 +39,8 @@ ONE_PIECE_BYTES = 4 * 2**20
 """Files of so many bytes together are read by one task: some 100,000 events."""
 WRITTEN_ANEW_BYTES = 2**20
 """Files of so many bytes, some 20,000 rows, are written anew as a whole: to find what changes would cost more."""
+FILES_A_DAY = 8
+"""So many files that refreshes have added to a day lie there, if they are small, before they become one."""
 WALL = "wall_us"
 _DIGEST, _FILE, _BEGAN = "digest", "file", "began_us"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
@@ -285,6 +287,8 @@ class Store:
         """
         with self._staged(table, rows) as made:
             fresh = [one for one in made if _is_since(one.day, since)]
+            if known is None and (scattered := self._scattered(table, {one.day for one in fresh})):
+                return self._written_anew(table, fresh, scattered, None)
             if known is None or not (fresh or is_all):
                 return self._added(table, fresh)
             key, days = [*dict.fromkeys((*table.key, DATE))], {one.day for one in fresh}
@@ -320,6 +324,12 @@ class Store:
         live = made.where(f.col(DATE).isin(sorted({one.day for one in fresh if one.day is not None})))
         with self._staged(table, live.unionByName(others)) as staged:
             return self.commit(table, staged, held)
+
+    def _scattered(self, table: Table, days: Collection[str | None]) -> list[DataFile]:
+        """The files of days, if they are many and small: each refresh adds one, and reads those of its days."""
+        held = [file for file in self.log(table).files() if file.day in days]
+        is_small = sum(file.size_bytes for file in held) <= WRITTEN_ANEW_BYTES
+        return held if is_small and len(held) > FILES_A_DAY * len(days) else []
 
     def _added(self, table: Table, fresh: Sequence[Staged]) -> list[str]:
         return self.commit(table, fresh) if fresh else []

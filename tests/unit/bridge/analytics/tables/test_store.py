@@ -295,3 +295,21 @@ def test_small_files_are_read_in_one_piece(store: Store, monkeypatch: pytest.Mon
 
 def _plan(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def test_small_files_that_only_come_in_become_one_before_they_are_many(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refresh reads the files of its days: there was one more each time, until somebody gathered them."""
+    monkeypatch.setattr(store_module, "FILES_A_DAY", 2)
+    counts: list[int] = []
+    for place in range(8):
+        store.merge(STORMS, storms(store, ("g", place, 10, 20 + place % 2)), None)
+        counts.append(len(store.log(STORMS).files()))
+    assert max(counts) <= 6, counts
+    assert counts[-1] <= counts[4], counts
+    assert stormed(store) == [("g", place, 10) for place in range(8)]
+    monkeypatch.setattr(store_module, "WRITTEN_ANEW_BYTES", 0)
+    for place in range(8, 11):
+        store.merge(STORMS, storms(store, ("g", place, 10, 20)), None)
+    assert len(store.log(STORMS).files()) == counts[-1] + 3, "large ones are the upkeep's"
