@@ -16,7 +16,6 @@ READS = {"read_text", "read_bytes", "open"}
 READERS = {"named_files"}
 """Modules whose functions of these names have the bound."""
 OWN: dict[str, str] = {
-    "bridge/config/named_files.py: Path(path).open": "the reader",
     "bridge/config/named_files.py: os.open": "the one reader, so that it waits for no pipe for ever",
     "bridge/net/broker_ports.py: self.open": "a port",
     "bridge/net/broker_side.py: self.open": "a connection",
