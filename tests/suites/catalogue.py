@@ -111,10 +111,12 @@ LIBRDKAFKA = LibrdkafkaSuite(
 )
 RDKAFKA = RustSuite(
     crate=Crate("rdkafka", "0.39.0"),
-    variables={"KAFKA_HOST": "{address}", "KAFKA_VERSION": "{version}"},
+    variables={"KAFKA_HOST": "{address}", "KAFKA_VERSION": "{version}", "RUST_LOG": "off"},
     broker={"num.partitions": "3"},
 )
-"""Its tests know their broker as 0 at port 9092: `test_metadata` and `test_configs` fail for that."""
+"""Its tests know their broker as 0 at port 9092: `test_metadata` and `test_configs` fail for that. What it
+logs would break the lines that say how a test ended.
+"""
 SUITES: Mapping[str, Suite] = {
     "franz-go": FRANZ_GO,
     "kafka-go": KAFKA_GO,
