@@ -10,6 +10,7 @@ from bridge.config.keys import Settings
 from bridge.log_lines import Line, LogFields, RateLimitedLog
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
+from bridge.net.expiry import ExpiryWatch
 from bridge.net.tls import CertificateFiles, Certificates, ClientTls, TlsContext, client_context
 from bridge.net.tls_socket import ONLY_KEYS
 from bridge.net.tls_transport import TlsStream
@@ -62,6 +63,10 @@ class AdminDoor:
         paths = self._tls.paths() | ({self._tls.clients} if self._tls.clients is not None else set())
         return CertificateFiles("admin.tls", paths, self._read, self._use)
 
+    def expiry(self) -> ExpiryWatch:
+        """Says when its certificate is over."""
+        return ExpiryWatch("admin.tls", self._tls.identity)
+
     async def shake(self, client: socket.socket, host: str) -> Shaken | None:
         """TLS on an accepted socket, which is taken over; None where it did not come about, and the log says why."""
         found = await self._handshakes.shake(client)
@@ -101,4 +106,6 @@ def make_door(settings: Settings) -> AdminDoor | None:
 
 def renewed(door: AdminDoor | None, interval_ms: int) -> Certificates:
     """Looks at the files of the admin API; at nothing where it has none."""
-    return Certificates(() if door is None else (door.files(),), interval_ms)
+    if door is None:
+        return Certificates((), interval_ms)
+    return Certificates((door.files(),), interval_ms, (door.expiry(),))

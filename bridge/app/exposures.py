@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 from bridge.admin.addresses import is_loopback, parse_address
 from bridge.config.keys import Settings
@@ -16,6 +17,12 @@ CODE_TOKENS = "EB-CONFIG-013"
 """The admin API listens beyond this machine without TLS: whoever reads along sees its tokens."""
 CODE_OWN_SECRETS = "EB-CONFIG-014"
 """The bridge sends its own password or token to brokers as it is: a login by PLAIN or OAUTHBEARER without TLS."""
+CODE_ANY_BALANCER = "EB-CONFIG-015"
+"""Whoever connects is believed where it says it comes from: every address counts for a load balancer's."""
+CODE_ANY_BROKER = "EB-CONFIG-016"
+"""Any certificate of a trusted authority counts for a broker's, whatever host it names."""
+EVERYBODY = 0
+"""The bits of a network that all addresses are in."""
 SENT_AS_THEY_ARE = frozenset((Mechanism.PLAIN, Mechanism.OAUTHBEARER))
 
 
@@ -46,6 +53,14 @@ def find_exposures(settings: Settings) -> Iterator[Exposure]:
         sentence = f"{mechanism} without upstream.tls: the bridge sends its password or token to brokers as it is"
         remedy = "set upstream.tls: true, or log in by SCRAM-SHA-512"
         yield Exposure("upstream.sasl.mechanism", CODE_OWN_SECRETS, sentence, remedy)
+    if any(ip_network(one, strict=False).prefixlen == EVERYBODY for one in settings.listen_proxy_protocol_from):
+        sentence = "every address is in it: who connects says from where it comes, to limits, logs and brokers alike"
+        remedy = "name the load balancers' own addresses or networks"
+        yield Exposure("listen.proxy-protocol.from", CODE_ANY_BALANCER, sentence, remedy)
+    if settings.upstream_tls and not settings.upstream_tls_verify_hostname:
+        sentence = "a certificate for any host counts as a broker's: whoever has one may be in between"
+        remedy = "name brokers in bootstrap and advertised.listeners by hosts of their certificates, and leave it out"
+        yield Exposure("upstream.tls.verify.hostname", CODE_ANY_BROKER, sentence, remedy)
     if settings.admin_listen != ADMIN_OFF and not is_loopback(parse_address(settings.admin_listen)[0]):
         yield from _find_at_admin(settings)
 

@@ -1,6 +1,6 @@
 """The keys of TLS in the words of the net room. It has files opened, no more."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,8 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.named_files import FileUnreadable, read_text
 from bridge.net.client_logins import read_client_logins
+from bridge.net.clock import wall_ms
+from bridge.net.expiry import RENEWAL, fading_of
 from bridge.net.tls import (
     BrokerTls,
     ClientCertificates,
@@ -139,6 +141,21 @@ def admin_tls(settings: Settings) -> ClientTls | None:
     if settings.admin_tls and certificates is ClientCertificates.NONE:
         side.refuse((TlsFile.CLIENTS,), f"{side.name}.client.auth: requested or required beside it")
     return _served(side, _Asked(certificates, settings.admin_tls_version_min, read_roles), is_on=settings.admin_tls)
+
+
+def find_fading(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The bridge's own certificates that are over or soon will be: the key of each, and what to say. Raises
+    ConfigError.
+    """
+    for name, tls in (
+        ("listen.tls", client_tls(settings)),
+        ("upstream.tls", broker_tls(settings)),
+        ("admin.tls", admin_tls(settings)),
+    ):
+        fading = None if tls is None or tls.identity is None else fading_of(tls.identity, wall_ms())
+        if fading is not None:
+            key = f"{name}.{TlsFile.CERTIFICATE.value}"
+            yield key, f"{key}: {fading.code}: {fading.sentence}; {RENEWAL}"
 
 
 def read_roles(path: Path) -> CertificateRoles:

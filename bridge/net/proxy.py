@@ -22,6 +22,7 @@ from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_lo
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.endings import tell_end, tell_refusal
+from bridge.net.expiry import ExpiryWatch
 from bridge.net.kept_logins import read_users
 from bridge.net.listener import (
     ADVICE,
@@ -203,7 +204,9 @@ class Proxy:
         if settings.host_pattern is not None:
             self._names = HostNames(bootstrap=self.bootstrap.host, pattern=settings.host_pattern)
         self._client_logins = _client_logins(settings, self._shared.log)
-        self.certificates = Certificates(self._certificate_files(), settings.certificates_watch_ms)
+        self.certificates = Certificates(
+            self._certificate_files(), settings.certificates_watch_ms, self._expiry_watches()
+        )
         self._handshakes: Handshakes | None = None
         if settings.client_tls is not None:
             self._handshakes = Handshakes(client_context(settings.client_tls), settings.limits, self._names)
@@ -246,6 +249,13 @@ class Proxy:
             yield CertificateFiles(
                 "upstream.tls", brokers.paths(), partial(broker_context, brokers), self._face_brokers
             )
+
+    def _expiry_watches(self) -> Iterator[ExpiryWatch]:
+        clients, brokers = self._settings.client_tls, self._settings.broker_tls
+        if clients is not None:
+            yield ExpiryWatch("listen.tls", clients.identity)
+        if brokers is not None and brokers.identity is not None:
+            yield ExpiryWatch("upstream.tls", brokers.identity)
 
     def _face_clients(self, context: ssl.SSLContext) -> None:
         assert self._handshakes is not None, "clients have TLS from the start or not at all"

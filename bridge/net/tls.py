@@ -232,17 +232,31 @@ _PAIR = "a PEM file with the certificate and its chain, or PKCS#12"
 
 def _holds_certificate(path: Path) -> bool:
     """Whether the first certificate of a PEM file can be read."""
-    text = _read(path, TlsFile.CERTIFICATE).decode("utf-8", "replace")
-    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-    start, stop = text.find(begin), text.find(end)
-    if not 0 <= start < stop:
+    text = _first_certificate(_read(path, TlsFile.CERTIFICATE))
+    if not text:
         return False
     try:
         # It may be any certificate: this only asks whether it can be read as one.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=text[start : stop + len(end)] + "\n")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(cadata=text)
     except (ssl.SSLError, ValueError):
         return False
     return True
+
+
+def own_certificate(identity: TlsIdentity) -> bytes:
+    """The certificate that is shown, as DER. Raises TlsUnusable, or ValueError where it is not in base 64."""
+    data = _read(identity.certificate, TlsFile.CERTIFICATE)
+    if not data.lstrip().startswith(PEM_BEGIN) and _is_pkcs12(identity.certificate, data):
+        data = _open_pkcs12(data, identity)
+    return ssl.PEM_cert_to_DER_cert(_first_certificate(data))
+
+
+def _first_certificate(pem: bytes) -> str:
+    """The first one of a PEM file; nothing where there is none."""
+    text = pem.decode("utf-8", "replace")
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    start, stop = text.find(begin), text.find(end)
+    return text[start : stop + len(end)] + "\n" if 0 <= start < stop else ""
 
 
 # -------- files
@@ -395,21 +409,36 @@ class Renewed(Protocol):
         ...
 
 
-class Certificates:
-    """All files of both sides."""
+class Watched(Protocol):
+    """See `expiry.ExpiryWatch`."""
 
-    def __init__(self, sides: Iterable[Renewed], interval_ms: int) -> None:
+    async def look(self, *, is_new: bool = False) -> None:
+        """Say what there is to say of a certificate's end."""
+        ...
+
+
+class Certificates:
+    """All files of both sides, and when the bridge's own certificates among them are over."""
+
+    def __init__(self, sides: Iterable[Renewed], interval_ms: int, watches: Iterable[Watched] = ()) -> None:
         self._sides = tuple(sides)
         self._interval_ms = interval_ms
+        self._watches = tuple(watches)
 
     async def read_changed(self) -> tuple[str, ...]:
         """Read at once what has changed; gives what came of it."""
         told = [await side.look(is_ready=True) for side in self._sides]
+        await self._watch(is_new=any(told))
         return tuple(sentence for sentence in told if sentence)
 
     async def keep_looking(self) -> None:
         """Look again and again, until cancelled."""
+        await self._watch(is_new=False)
         while True:
             await trio.sleep(self._interval_ms / 1000)
-            for side in self._sides:
-                await side.look()
+            told = [await side.look() for side in self._sides]
+            await self._watch(is_new=any(told))
+
+    async def _watch(self, *, is_new: bool) -> None:
+        for watch in self._watches:
+            await watch.look(is_new=is_new)

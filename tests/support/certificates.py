@@ -36,16 +36,16 @@ class Authority:
         self.authority.configure_trust(context)
         return context
 
-    def issue(self, *hosts: str, is_expired: bool = False) -> trustme.LeafCert:
+    def issue(self, *hosts: str, is_expired: bool = False, until: datetime | None = None) -> trustme.LeafCert:
         """A certificate with its key."""
         if not is_expired:
-            return self.authority.issue_cert(*hosts)
+            return self.authority.issue_cert(*hosts, not_before=LONG_AGO, not_after=until)
         return self.authority.issue_cert(*hosts, not_before=LONG_AGO, not_after=LONG_AGO.replace(month=2))
 
-    def pair(self, *hosts: str, is_expired: bool = False, name: str = "leaf") -> Path:
+    def pair(self, *hosts: str, is_expired: bool = False, name: str = "leaf", until: datetime | None = None) -> Path:
         """A certificate with its chain and its key, in one PEM file."""
         path = self.folder / f"{self.name}-{name}.pem"
-        self.issue(*hosts, is_expired=is_expired).private_key_and_cert_chain_pem.write_to_path(str(path))
+        self.issue(*hosts, is_expired=is_expired, until=until).private_key_and_cert_chain_pem.write_to_path(str(path))
         return path
 
     def server(self, *hosts: str, is_expired: bool = False, wants_certificate: bool = False) -> ssl.SSLContext:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from bridge.app.exposures import CODE_NOBODY, CODE_OWN_SECRETS, CODE_PASSWORDS, CODE_TOKENS, find_exposures
+from bridge.app.exposures import (
+    CODE_ANY_BALANCER,
+    CODE_ANY_BROKER,
+    CODE_NOBODY,
+    CODE_OWN_SECRETS,
+    CODE_PASSWORDS,
+    CODE_TOKENS,
+    find_exposures,
+)
 from bridge.config.keys import Settings
 
 
@@ -24,6 +32,11 @@ from bridge.config.keys import Settings
         (Settings(upstream_sasl_mechanism="OAUTHBEARER"), [CODE_OWN_SECRETS]),
         (Settings(upstream_sasl_mechanism="PLAIN", upstream_tls=True), []),
         (Settings(upstream_sasl_mechanism="SCRAM-SHA-512"), []),
+        (Settings(listen_proxy_protocol_from=("10.0.0.7", "10.1.0.0/16", "fd00::/8")), []),
+        (Settings(listen_proxy_protocol_from=("10.0.0.7", "0.0.0.0/0")), [CODE_ANY_BALANCER]),
+        (Settings(listen_proxy_protocol_from=("::/0",)), [CODE_ANY_BALANCER]),
+        (Settings(upstream_tls=True, upstream_tls_verify_hostname=False), [CODE_ANY_BROKER]),
+        (Settings(upstream_tls=True), []),
     ],
 )
 def test_each_exposure_has_its_code_and_a_next_step(settings: Settings, codes: list[str]) -> None:

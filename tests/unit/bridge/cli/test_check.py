@@ -12,6 +12,7 @@ from bridge.cli.main import run
 from bridge.session.kept_users import user_line
 from bridge.wire.sasl import Mechanism
 from bridge.wire.scram import make_keys
+from tests.support.certificates import Authority
 
 GOOD = """\
 bootstrap: 127.0.0.1:9092
@@ -146,6 +147,15 @@ def test_what_the_environment_says_of_the_log_is_looked_at(
     monkeypatch.setenv(f"EPOCHBRIDGE_{variable}", "")
     file.write_text(GOOD)
     assert run(["check-config", str(file)]) == 0
+
+
+def test_own_certificate_that_is_over_is_a_finding(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Clients were the first to say so, each in its own words."""
+    path = Authority(file.parent).pair("127.0.0.1", is_expired=True)
+    file.write_text(f"{GOOD}listen.tls: true\nlisten.tls.certificate.path: {path}\n")
+    assert [run(["check-config", str(file), *strict]) for strict in ([], ["--strict"])] == [0, 1]
+    seen = f"{file}:7: finding listen.tls.certificate.path: EB-NET-074: {path} was valid until 2020-02-01 00:00 UTC: "
+    assert seen in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("text", "status"), [(GOOD, 0), (BAD, 2)])
