@@ -132,7 +132,7 @@ class AdoptMove(RestingGroup[HeldT]):
             case LeaveSeats():
                 return await self._leave_seats()
             case GiveUp():
-                await self._around.embedded.give_up(self._group_id)
+                await self._give_up()
                 return GivenUp()
             case _:
                 assert_never(effect)
@@ -203,6 +203,15 @@ class AdoptMove(RestingGroup[HeldT]):
             await trio.sleep(AGAIN_S)
             return LeavingUnanswered()
         return LeavingRefused(left)
+
+    async def _give_up(self) -> None:
+        """Until the engine has forgotten the group, which it can't while its journal takes nothing: two have it."""
+        embedded = self._around.embedded
+        while True:
+            given_up = await embedded.give_up(self._group_id)
+            if given_up is not None or not embedded.holds(self._group_id):
+                return
+            await trio.sleep(AGAIN_S)
 
     # ------------------------------------------------------------------ two identities
 

@@ -193,6 +193,23 @@ async def test_refused_farewell_undoes_the_intake(autojump_clock: trio.testing.M
         assert world.coordinators.broker.phase is Phase.STABLE
 
 
+async def test_engine_that_can_serve_nothing_is_asked_again_to_forget(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move ended as undone while its journal took nothing: the broker had the group, and the engine had it, too."""
+    async with adopted_world() as world:
+        give_up, refusals = world.groups.give_up, iter(range(2))
+
+        async def sometimes(group_id: GroupId) -> object:
+            await trio.lowlevel.checkpoint()
+            return None if next(refusals, None) is not None else await give_up(group_id)
+
+        monkeypatch.setattr(world.groups, "give_up", sometimes)
+        world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert await kept(world) == "EB-MOVE-221"
+        assert next(refusals, None) is None
+
+
 @pytest.mark.parametrize("trouble", ["refuses_connections", "loses_answers"])
 async def test_unanswered_farewell_is_said_again(trouble: str, autojump_clock: trio.testing.MockClock) -> None:
     """Whether the broker has heard it or not."""
