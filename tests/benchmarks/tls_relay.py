@@ -1,40 +1,33 @@
-"""What it costs to relay records inside TLS, with clients, with brokers, with both, beside HAProxy doing the same.
+"""What it costs to relay records inside TLS, with clients, with brokers, with both, beside HAProxy doing the same, and
+Kroxylicious where somebody has it.
 
-It must not know how either relays. Both have one thread and what OpenSSL's defaults give: TLS 1.3, AES-256-GCM.
+It must not know how any of them relays. The bridge and HAProxy have one thread and what OpenSSL's defaults give: TLS
+1.3, AES-256-GCM; Kroxylicious has as many as it likes, and Java's own TLS.
 """
 
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.benchmarks.bridge_child import bridge_child
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
-from tests.benchmarks.processes import BenchmarkError, Child, command, program
+from tests.benchmarks.processes import Child
+from tests.benchmarks.processes import program as program_of
+from tests.benchmarks.relays import KROXYLICIOUS_HOME, Between, find_haproxy, haproxy, kroxylicious
 from tests.benchmarks.tls_broker import PLAIN
-from tests.support.certificates import Authority
-from tests.support.debian import Program, debian_program
+from tests.support.certificates import Authority, key_store
+from tests.support.debian import Program
 from tests.support.scripted_broker import LOOPBACK, free_port
 
 ROUNDS = 5
 MEGABYTES = 200
 VERBS = ("produce", "consume")
 TO_HAPROXY = Target(bound=2.5)
-HAPROXY = "HAProxy"
-CONFIGURATION = """
-global
-  nbthread 1
-defaults
-  mode tcp
-  timeout connect 60s
-  timeout client 600s
-  timeout server 600s
-listen kafka
-  bind {host}:{port}{clients}
-  server broker {host}:{broker}{brokers}
-"""
+HAPROXY, KROXYLICIOUS = "HAProxy", "Kroxylicious"
+JAVA_ROUNDS = 3
+"""So many rounds before those that count, for Java to compile what it is asked to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,77 +63,80 @@ class Way:
 
 
 def measure_tls_relay(directory: Path) -> list[Figure]:
-    """Produce and consume in turns by the bridge and by HAProxy, for each place of TLS. Raises BenchmarkError."""
-    found = shutil.which("haproxy")
-    haproxy = Program(found) if found else debian_program("haproxy", "usr/sbin/haproxy")
-    if haproxy is None:
-        raise BenchmarkError("there is no haproxy on the path, and none can be had from Debian")
-    return [figure for sides in ALL_SIDES for figure in _measure(sides, haproxy, directory)]
+    """Produce and consume in turns by the bridge and the others, for each place of TLS. Raises BenchmarkError."""
+    program = find_haproxy()
+    return [figure for sides in ALL_SIDES for figure in _measure(sides, program, directory)]
 
 
-def _measure(sides: Sides, haproxy: Program, directory: Path) -> Iterator[Figure]:
-    with _ways(sides, haproxy, directory) as (bridged, balanced):
-        for way in (bridged, balanced):
+def _measure(sides: Sides, program: Program, directory: Path) -> Iterator[Figure]:
+    with _ways(sides, program, directory) as ways:
+        for name, way in ways.items():
             for verb in VERBS:
-                way.run(verb, MEGABYTES // 10)
+                for megabytes in [MEGABYTES] * JAVA_ROUNDS if name == KROXYLICIOUS else [MEGABYTES // 10]:
+                    way.run(verb, megabytes)
                 way.cpu_s_per_gb[verb].clear()
         for _ in range(ROUNDS):
             for verb in VERBS:
-                for way in (bridged, balanced):
+                for way in ways.values():
                     way.run(verb, MEGABYTES)
+    bridged, *others = ways
     for verb in VERBS:
-        ours, theirs = bridged.cpu_s_per_gb[verb], balanced.cpu_s_per_gb[verb]
-        ratios = [one / other for one, other in zip(ours, theirs, strict=True) if other]
-        name = f"TLS with {sides.name}" if sides.with_clients or sides.with_brokers else sides.name
+        ours = ways[bridged].cpu_s_per_gb[verb]
+        for other in others:
+            yield from _compared(sides, verb, ours, other, ways[other].cpu_s_per_gb[verb])
+
+
+def _compared(sides: Sides, verb: str, ours: Sequence[float], other: str, theirs: Sequence[float]) -> Iterator[Figure]:
+    ratios = [one / another for one, another in zip(ours, theirs, strict=True) if another]
+    name = f"TLS with {sides.name}" if sides.with_clients or sides.with_brokers else sides.name
+    yield Figure(
+        name=f"{name}, {verb}: CPU of the proxy",
+        value=middle(ours),
+        unit="s/GB",
+        baseline=Baseline(name=other, value=middle(theirs)),
+        note=spread(ours),
+    )
+    if sides.with_clients or sides.with_brokers:
         yield Figure(
-            name=f"{name}, {verb}: CPU of the proxy",
-            value=middle(ours),
-            unit="s/GB",
-            baseline=Baseline(name=HAPROXY, value=middle(theirs)),
-            note=spread(ours),
+            name=f"{name}, {verb}: to {other}'s",
+            value=middle(ratios),
+            unit="×",
+            target=TO_HAPROXY if other == HAPROXY else None,
+            note=spread(ratios),
         )
-        if sides.with_clients or sides.with_brokers:
-            yield Figure(
-                name=f"{name}, {verb}: to {HAPROXY}'s",
-                value=middle(ratios),
-                unit="×",
-                target=TO_HAPROXY,
-                note=spread(ratios),
-            )
 
 
 @contextmanager
-def _ways(sides: Sides, haproxy: Program, directory: Path) -> Iterator[tuple[Way, Way]]:
+def _ways(sides: Sides, program: Program, directory: Path) -> Iterator[dict[str, Way]]:
+    """By name, the bridge first."""
     authority = Authority(directory)
     pair, trust = str(authority.pair(LOOPBACK)), str(authority.trust)
+    store = str(key_store(directory, authority.issue(LOOPBACK)))
     settings = ["bridges.group=off"]
     if sides.with_clients:
         settings += ["listen.tls=true", f"listen.tls.certificate.path={pair}"]
     if sides.with_brokers:
         settings += ["upstream.tls=true", f"upstream.tls.trust.path={trust}"]
     with ExitStack() as stack:
-        server = stack.enter_context(
-            program("tests.benchmarks.tls_broker", [pair if sides.with_brokers else PLAIN], directory)
-        )
-        broker = server.ready_line
-        port = free_port()
-        text = CONFIGURATION.format(
-            host=LOOPBACK,
-            port=port,
-            broker=broker,
-            clients=f" ssl crt {pair}" if sides.with_clients else "",
-            brokers=f" ssl verify required ca-file {trust}" if sides.with_brokers else "",
-        )
-        configuration = directory / f"haproxy-{port}.cfg"
-        configuration.write_text(text, encoding="ascii")
-        # It says nothing when it is ready: it is, long before the bridge.
-        words = ["/bin/sh", "-c", f"echo ready; exec {haproxy.path} -db -f {configuration}"]
-        environment = {**os.environ, **haproxy.environment}
-        balancer = stack.enter_context(command(words, directory, environment))
+        pair_of_broker = pair if sides.with_brokers else PLAIN
+        broker = stack.enter_context(program_of("tests.benchmarks.tls_broker", [pair_of_broker], directory)).ready_line
+
+        def way(address: str, relay: Child) -> Way:
+            arguments = [address, trust if sides.with_clients else PLAIN]
+            return Way(stack.enter_context(program_of("tests.benchmarks.tls_client", arguments, directory)), relay)
+
+        def between() -> Between:
+            shown, stored = (pair, store) if sides.with_clients else ("", "")
+            trusted = trust if sides.with_brokers else ""
+            return Between(port=free_port(), broker=broker, pair=shown, store=stored, trust=trusted)
+
+        place = between()
+        balancer = stack.enter_context(haproxy(program, place, directory))
         address, bridge = stack.enter_context(bridge_child(f"{LOOPBACK}:{broker}", directory, settings))
-
-        def client(place: str) -> Child:
-            arguments = [place, trust if sides.with_clients else PLAIN]
-            return stack.enter_context(program("tests.benchmarks.tls_client", arguments, directory))
-
-        yield Way(client(address), bridge), Way(client(f"{LOOPBACK}:{port}"), balancer)
+        ways = {"bridge": way(address, bridge), HAPROXY: way(f"{LOOPBACK}:{place.port}", balancer)}
+        home = os.environ.get(KROXYLICIOUS_HOME)
+        if home:
+            place = between()
+            relay = stack.enter_context(kroxylicious(Path(home), place, directory))
+            ways[KROXYLICIOUS] = way(f"{LOOPBACK}:{place.port}", relay)
+        yield ways
