@@ -354,7 +354,7 @@ def _is_none(_held: HeldRequest) -> bool:
 
 def _not_given_up(group_id: GroupId) -> Obstacle:
     return Obstacle(
-        "EB-MOVE-233",
+        "EB-MOVE-256",
         f"the bridge could not let {quote(group_id)} go, because it can serve nothing at the moment",
         "see in the log what closed it, such as its journal or the cluster, and order the move again",
     )

@@ -63,7 +63,7 @@ async def test_group_that_the_engine_can_not_let_go_stays(
             await trio.lowlevel.checkpoint()
 
         monkeypatch.setattr(world.groups, "give_up", give_up)
-        assert await kept(world) == "EB-MOVE-233"
+        assert await kept(world) == "EB-MOVE-256"
 
 
 @pytest.mark.parametrize("instances", [(), ("A", "B")])
