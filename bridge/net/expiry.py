@@ -11,6 +11,7 @@ import trio
 from bridge.net.clock import wall_ms
 from bridge.net.shared import LOG
 from bridge.net.tls import TlsFile, TlsIdentity, TlsUnusable, own_certificate
+from translators.dialects.counts import counted
 
 SOON = timedelta(days=14)
 """Authorities that renew by themselves do so with a third of the time left: who has two weeks has been forgotten."""
@@ -49,8 +50,8 @@ class Expiry:
             return Fading(logging.ERROR, CODE_OVER, sentence)
         if left > SOON:
             return None
-        days = "1 day" if left.days == 1 else f"{left.days} days"
-        return Fading(logging.WARNING, CODE_SOON, f"{self.path} is valid until {until}, {days} from now")
+        sentence = f"{self.path} is valid until {until}, {counted(left.days, 'day')} from now"
+        return Fading(logging.WARNING, CODE_SOON, sentence)
 
 
 def expiry_of(identity: TlsIdentity) -> Expiry:

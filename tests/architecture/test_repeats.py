@@ -30,6 +30,8 @@ UNBOUNDED = {
     "bridge/coordinators/ledger.py: _fail": "while nothing can be written nothing may be answered; tried every 30 s",
     "bridge/coordinators/ledger.py: _return_to_written": "the same while the journal can't be read",
     "bridge/coordinators/ledger.py: written": "an append ends, or the journal has failed",
+    "bridge/coordinators/moving/adopt.py: _give_up": "the broker keeps the group: two have it until the journal works "
+    "again, and what is held is answered meanwhile",
     "bridge/coordinators/moving/moves.py: _look_after": JOB,
     "bridge/coordinators/moving/moves.py: _write_end": "the move is over; that is noted once the journal works again",
     "bridge/coordinators/moving/places.py: keep_writing": JOB,
