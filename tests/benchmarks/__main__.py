@@ -46,6 +46,7 @@ from tests.benchmarks.table_sizes import (
     measure_table_shapes,
     measure_table_sizes,
 )
+from tests.benchmarks.tls_handshakes import measure_tls_handshakes
 from tests.benchmarks.tls_relay import measure_tls_relay
 from tests.benchmarks.topic_stream import measure_topic_stream
 from tests.benchmarks.upstream import measure_upstream
@@ -66,6 +67,7 @@ IN_PROCESS: Mapping[str, Callable[[Path], list[Figure]]] = {
     "table-cluster": measure_table_cluster,
     "event-memory": measure_event_memory,
     "tls-relay": measure_tls_relay,
+    "tls-handshakes": measure_tls_handshakes,
     "rights": measure_rights,
     "what-if": measure_whatif,
     "what-if-play": measure_play,
