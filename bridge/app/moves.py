@@ -25,6 +25,8 @@ from bridge.migration.route import Road, Router
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.ports import Broker, Clock, Coordinators
 from bridge.session.contracts import Groups, Passing
+from translators.classic_member.member_records import profile_of
+from translators.classic_member.profile import Profile
 from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
 
 THIS_NODE = 0
@@ -48,6 +50,8 @@ class Moving:
     places: Places
     seats: Callable[[], Seats]
     """As whom brokers know members whose clients say other ids, or other generations."""
+    profile: Callable[[MemberRef], Profile | None]
+    """What a classic client said of itself that the bridge translates, on whichever road; None where it has none."""
     recall: Callable[[], None]
     """Put groups where the journal has them; to be called once it is open, before clients come."""
 
@@ -77,7 +81,8 @@ def put_together(between: Between) -> Moving:
         live.unmapped(member, goes_on)
 
     roster = Roster()
-    mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), routes.access), unmapped)
+    # A LeaveGroup of several comes by it whose members may be half taken over, and have seats that upstream names.
+    mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), between.upstream.names.access), unmapped)
     roads: dict[Road, Groups] = {
         Road.EMBEDDED: between.requests_of_embedded,
         Road.UPSTREAM: between.upstream,
@@ -116,6 +121,7 @@ def put_together(between: Between) -> Moving:
         mapped=mapped,
         places=places,
         seats=partial(seats_of_all, mapped, between.upstream.names),
+        profile=partial(_profile, embedded, between.upstream),
         recall=lambda: live.resume(tuple(places.restore(embedded.facts(FACTS)))),
     )
 
@@ -130,6 +136,10 @@ def seats_of_all(mapped: MappedGroups, names: SeatNames) -> Seats:
     for member, seat_id in names.all().items():
         found.setdefault(member.group_id, {})[member.member_id] = seat_id
     return found
+
+
+def _profile(embedded: EmbeddedGroups, upstream: UpstreamGroups, member: MemberRef) -> Profile | None:
+    return upstream.profile_of(member) or profile_of(embedded.owner.machines.get(member))
 
 
 def _via_of(

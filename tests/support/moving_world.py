@@ -282,7 +282,7 @@ async def moving_world(
             live.unmapped(member, goes_on)
 
         clients = Clients(deliver, lambda via: known(upstream.vias, via.connection))
-        mapped = MappedGroups(clients, unmapped)
+        mapped = MappedGroups(Clients(deliver, upstream.groups.names.access), unmapped)
         mapped.settled = router.return_member
         roads: dict[Road, Groups] = {Road.UPSTREAM: upstream.groups, Road.MAPPED: mapped}
         ways = Ways(router, clients.access, clients.deliver, roads, roster)

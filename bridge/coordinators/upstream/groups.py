@@ -28,7 +28,8 @@ from bridge.ports import Broker, BrokerUnreachable, Clock, Journal
 from bridge.session.contracts import AccessOnUse
 from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
-from translators.classic_member.profile import read_profile, read_subscription
+from translators.classic_member.member_records import profile_of
+from translators.classic_member.profile import Profile, read_profile, read_subscription
 from translators.classic_member.states import Limits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -221,6 +222,11 @@ class UpstreamGroups:
         """Whether a member has a machine here."""
         return self._machines.get(MemberRef(group_id, member_id)) is not None
 
+    def is_gone(self, member: MemberRef) -> bool:
+        """Whether a member has no machine, and no seat of an earlier life of the bridge that it may go on with."""
+        is_here = self.translates(member.group_id, member.member_id)
+        return not is_here and not self._coordinator.left_overs.may_have(member, self._now_ms())
+
     # ------------------------------------------------------------------ members that come and go by moves
 
     @property
@@ -254,10 +260,14 @@ class UpstreamGroups:
         at_work = seated(self._machines.get(member))
         return JOIN_EPOCH if at_work is None else at_work.membership.epoch
 
+    def profile_of(self, member: MemberRef) -> Profile | None:
+        """What a member's client said of itself as it joined last; None where it has no machine."""
+        return profile_of(self._machines.get(member))
+
     def protocol_of(self, member: MemberRef) -> str:
         """Under which protocol a member's client works; "" where it has no machine."""
-        at_work = seated(self._machines.get(member))
-        return "" if at_work is None else at_work.membership.profile.protocol_name
+        profile = self.profile_of(member)
+        return "" if profile is None else profile.protocol_name
 
     def is_at_rest(self, member: MemberRef) -> bool:
         """Whether its client has exactly what the broker granted, and nothing of it is on its way."""

@@ -4,9 +4,11 @@ on under its own id until its member leaves.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from bridge.session.contracts import Access, BrokerAccess, OnAnswer
-from bridge.wire.codec.registry import Request
+from bridge.wire.codec.registry import Reply, Request
+from translators.dialects.classic import LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
@@ -62,11 +64,19 @@ class SeatNames:
             seat_id = self._names.get(MemberRef(request.group_id, request.member_id))
             if seat_id is not None:
                 return replace(request, member_id=seat_id)
+        if isinstance(request, LeaveGroup):
+            # What an admin says of several, in the words of their clients.
+            seats = [self._names.get(MemberRef(request.group_id, one.member_id)) for one in request.members]
+            members = (
+                one if seat_id is None else replace(one, member_id=seat_id)
+                for one, seat_id in zip(request.members, seats, strict=True)
+            )
+            return replace(request, members=tuple(members)) if any(seats) else request
         return request
 
 
 class SeatedAccess:
-    """See `contracts.BrokerAccess`: answers name no member that anybody here looks at."""
+    """See `contracts.BrokerAccess`: of the answers that name members that of LeaveGroup alone is looked at."""
 
     def __init__(self, way: BrokerAccess, names: SeatNames) -> None:
         self._way = way
@@ -88,4 +98,16 @@ class SeatedAccess:
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `BrokerAccess`."""
-        self._way.ask(ref, self._names.in_its_words(request), on_answer, version)
+        asked = self._names.in_its_words(request)
+        if isinstance(request, LeaveGroup) and isinstance(asked, LeaveGroup) and asked is not request:
+            on_answer = partial(_answer_leavers, request, asked, on_answer)
+        self._way.ask(ref, asked, on_answer, version)
+
+
+def _answer_leavers(said: LeaveGroup, asked: LeaveGroup, on_answer: OnAnswer, reply: Reply | None) -> None:
+    """The broker's answer, with the ids that were said to the bridge."""
+    if isinstance(reply, LeaveGroupReply):
+        own = {it.member_id: one.member_id for one, it in zip(said.members, asked.members, strict=True)}
+        members = (replace(one, member_id=own.get(one.member_id, one.member_id)) for one in reply.members)
+        reply = replace(reply, members=tuple(members))
+    on_answer(reply)

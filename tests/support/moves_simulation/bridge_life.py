@@ -147,7 +147,7 @@ class BridgeLife:
             resume_ms=45_000 if number else 0,
         )
         self.upstream = UpstreamGroups(broker, clock, clients, settings, self.embedded.supervised)
-        self.mapped = MappedGroups(clients, self._unmapped)
+        self.mapped = MappedGroups(Clients(self._deliver, self.upstream.names.access), self._unmapped)
         self.mapped.joins = self.roster.joins
         self.ears = GroupEars(self.upstream.catalog)
         self.mapped.passes = self.ears.hear

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from bridge.coordinators.upstream.seat_names import SeatedAccess, SeatNames
-from tests.support.embedded_world import FakeVia, commit_request
+from bridge.wire.codec.registry import Reply
+from tests.support.embedded_world import FakeVia, commit_request, leave_request
 from tests.support.owned_group import GROUP
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, LeaveGroupReply, LeftMember
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
 
 A = MemberRef(GROUP, MemberId("a"))
@@ -50,6 +52,29 @@ def test_seat_speaks_for_its_member() -> None:
     assert names.of(GroupId("other")) == {}
     assert names.take_out(A)
     assert names.in_its_words(BEAT) is BEAT
+
+
+def test_who_sees_several_off_hears_of_them_by_the_ids_that_it_said() -> None:
+    """Of those that have no seat of another name as well; no answer stays none."""
+    way = FakeVia(connection=1)
+    names = SeatNames(lambda _: way)
+    names.put(A, SEAT)
+    heard = list[Reply | None]()
+    for asked in (leave_request("a", "b"), leave_request("a"), leave_request("b")):
+        names.access(Via(0, 1)).ask(None, asked, heard.append)
+    assert [one for one, _ in way.open] == [leave_request(SEAT, "b"), leave_request(SEAT), leave_request("b")]
+    way.answer(lambda _: LeaveGroupReply(error=ErrorCode.NONE, members=(_left(SEAT), _left("b"))))
+    way.answer(lambda _: None)
+    way.answer(lambda _: LeaveGroupReply(error=ErrorCode.NOT_COORDINATOR))
+    assert heard == [
+        LeaveGroupReply(error=ErrorCode.NONE, members=(_left("a"), _left("b"))),
+        None,
+        LeaveGroupReply(error=ErrorCode.NOT_COORDINATOR),
+    ]
+
+
+def _left(name: str) -> LeftMember:
+    return LeftMember(member_id=MemberId(name), instance_id=None, error=ErrorCode.NONE)
 
 
 def test_member_is_found_by_the_id_of_its_seat() -> None:
