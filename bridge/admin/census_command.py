@@ -22,6 +22,7 @@ MEMBER_COLUMNS = (
 NONE = "-"
 UNKNOWN = "unknown"
 NO_DATA = "none"
+UPSTREAM = "upstream"
 Answer = Mapping[str, object]
 
 
@@ -99,8 +100,17 @@ def group_row(group: Answer) -> tuple[str, ...]:
         _text(group.get("committed")),
         _text(group.get("lag")),
         _joined(_text(move.get("to")) for move in mappings(group.get("moves")) if move.get("is_ready") is True),
-        _joined(f"{_pair(gain.get('joins'))}" for gain in mappings(group.get("gains"))),
+        _joins(group, members),
     )
+
+
+def _joins(group: Answer, members: list[Answer]) -> str:
+    """How often each member joins for others, today and after a move; on road upstream, where all are members of the
+    broker's consumer group, it does not, and has nothing to gain any more.
+    """
+    if group.get("road") == UPSTREAM and members:
+        return "0"
+    return _joined(_pair(gain.get("joins")) for gain in mappings(group.get("gains")))
 
 
 def member_row(member: Answer) -> tuple[str, ...]:

@@ -369,6 +369,7 @@ def _ears(watch: Watch, router: Router, proxy: Proxy, moving: Moving) -> Ears:
         tracks=watch.tracks,
         road=router.road,
         seats=moving.seats,
+        profile=moving.profile,
         listening_s=lambda: (clock.now_ms() - began_ms) / 1000,
         addresses=lambda: (proxy.bootstrap, *proxy.broker_addresses.values()),
     )

@@ -17,7 +17,7 @@ from bridge.migration.census import Census, Told, committed_partitions, take_cen
 from bridge.migration.diagnosis import Examined
 from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
-from bridge.migration.observing import Heard
+from bridge.migration.observing import Heard, subscription_data_of
 from bridge.migration.route import Road
 from bridge.net.broker_connection import connect
 from bridge.net.cluster_survey import BrokerFound, GroupsFound
@@ -25,12 +25,13 @@ from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
+from translators.classic_member.profile import Profile
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
+from translators.dialects.ids import GroupId, InstanceId, MemberId, MemberRef, TopicName
 from translators.dialects.offsets import FetchedGroup
 
 CONNECT_TIMEOUT_S = 3.0
@@ -62,12 +63,14 @@ _NOT_FOLLOWED = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ears:
     """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, as whom
-    brokers know its members where their clients say other ids, since when, and the addresses that clients are told.
+    brokers know its members where their clients say other ids, what classic clients said that are translated, since
+    when, and the addresses that clients are told.
     """
 
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
     road: Callable[[GroupId], Road]
     seats: Callable[[], Seats]
+    profile: Callable[[MemberRef], Profile | None]
     listening_s: Callable[[], float]
     addresses: Callable[[], Iterable[Address]]
 
@@ -190,15 +193,34 @@ class AppSurveys:
             view = self._snapshots.group(summary.group_id)
             known = heard[group_id].members if group_id in heard else {}
             members = () if view is None else view.members
+            said = {one.member_id: self._said(group_id, MemberId(one.member_id), known) for one in members}
             yield (
                 group_id,
                 Heard(
                     road=Road(summary.road),
-                    members={MemberId(one.member_id): _viewed(one, known) for one in members},
+                    members={MemberId(one.member_id): _viewed(one, said[one.member_id]) for one in members},
                     state=summary.state,
                     assignor=summary.assignor,
                 ),
             )
+
+    def _said(
+        self, group_id: GroupId, member_id: MemberId, known: Mapping[MemberId, ObservedMember]
+    ) -> ObservedMember | None:
+        """What a member said of itself: a translated one to the bridge, which says to a broker what a broker asks for,
+        and was heard to say that.
+        """
+        profile = self._ears.profile(MemberRef(group_id, member_id))
+        if profile is None:
+            return known.get(member_id)
+        return ObservedMember(
+            member_id=member_id,
+            assignors=tuple(one.name for one in profile.protocols),
+            topics=tuple(sorted(profile.topics)),
+            session_timeout_ms=profile.session_timeout_ms,
+            rebalance_timeout_ms=profile.rebalance_timeout_ms,
+            subscription_data=subscription_data_of(profile.protocols, profile.protocol_name),
+        )
 
 
 def _put_together(
@@ -290,12 +312,10 @@ def _member(track: MemberTrack, member_id: MemberId) -> ObservedMember:
     )
 
 
-def _viewed(view: MemberView, known: Mapping[MemberId, ObservedMember]) -> ObservedMember:
+def _viewed(view: MemberView, heard: ObservedMember | None) -> ObservedMember:
     """A member of a group that is coordinated here, with what was heard of it."""
-    member_id = MemberId(view.member_id)
-    heard = known.get(member_id)
     return ObservedMember(
-        member_id=member_id,
+        member_id=MemberId(view.member_id),
         client_id=view.client_id,
         client_host=view.client_host,
         library=view.library,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.route import Road
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
+from translators.dialects.classic import Protocol
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember
 from translators.dialects.consumer_protocol import (
     CONSUMER,
@@ -116,6 +117,17 @@ def user_data_of(blob: bytes | None) -> UserData:
     if not blob:
         return UserData.NONE
     return UserData.OPAQUE if decode_sticky_user_data(blob) is None else UserData.STICKY
+
+
+def subscription_data_of(protocols: Iterable[Protocol], name: str) -> UserData:
+    """What is beside the subscription that a client offers under a protocol, if it does."""
+    for protocol in protocols:
+        if protocol.name == name:
+            try:
+                return user_data_of(decode_subscription(protocol.metadata).user_data)
+            except MalformedBlob:
+                break
+    return UserData.UNKNOWN
 
 
 def _classic_member(found: DescribedMember, assignor: str, heard: Heard, *, is_of_consumers: bool) -> ObservedMember:

@@ -2,9 +2,10 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner, Result
 
-from bridge.admin.census_command import Answer, census, move_lines, obstacle_lines
+from bridge.admin.census_command import COLUMNS, Answer, census, group_row, move_lines, obstacle_lines
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import Census
 from tests.support.admin_served import admin_api, something_else
@@ -57,6 +58,14 @@ def test_groups_are_a_table_with_what_stands_in_the_way_below() -> None:
         f"to upstream: {reason}",
         "not seen: EB-CENSUS-005: broker 2: no answer",
     ]
+
+
+@pytest.mark.parametrize(("road", "joins"), [("upstream", "0"), ("embedded", "-"), ("pass", "-")])
+def test_member_on_upstream_joins_for_nobody(road: str, joins: str) -> None:
+    """It has gained that, and the census said of it what it says of what nobody told."""
+    group = {"group_id": "g", "road": road, "members": [{"member_id": "m"}], "gains": []}
+    assert dict(zip(COLUMNS, group_row(group), strict=True))["JOINS PER CHANGE"] == joins
+    assert group_row({**group, "members": []})[-1] == "-"
 
 
 def test_one_group_has_its_members_every_reason_and_the_gains() -> None:

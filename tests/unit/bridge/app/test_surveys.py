@@ -13,7 +13,7 @@ from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE
 from bridge.migration.abilities import Login, TakeOver
 from bridge.migration.missing_rights import Resource, Right
-from bridge.migration.observed import GroupKind
+from bridge.migration.observed import GroupKind, Rebalancing, UserData
 from bridge.migration.route import Road
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
@@ -27,6 +27,7 @@ from bridge.telemetry.schema.terms import Road as FollowedRoad
 from bridge.wire.apis import ApiKey
 from tests.support.admin_views import ORDERS, StillSnapshots
 from tests.support.memory_cluster import Answers, MemoryCluster, replies
+from translators.classic_member.profile import Profile
 from translators.dialects.admin import (
     DescribedGroup,
     DescribedMember,
@@ -34,9 +35,10 @@ from translators.dialects.admin import (
     ListedGroup,
     ListGroupsReply,
 )
-from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.classic import Protocol as ClassicProtocol
+from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName
 from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, OffsetFetchReply
 
 GROUP, MEMBER = GroupId("g"), MemberId("m-1")
@@ -114,6 +116,7 @@ def surveys(
     snapshots: object = None,
     road: Road = Road.PASS,
     seats: Seats | None = None,
+    profiles: Mapping[MemberRef, Profile] | None = None,
 ) -> AppSurveys:
     """Over a cluster, and what was heard for a minute."""
     questions = BridgeQuestions()
@@ -123,6 +126,7 @@ def surveys(
         tracks=lambda: followed,
         road=lambda _: road,
         seats=lambda: seats or {},
+        profile=(profiles or {}).get,
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
@@ -290,3 +294,42 @@ async def test_listed_group_is_the_brokers_until_it_comes(rule: Road, road: Road
     """A rule says where a group begins, and this one has not come; on upstream the broker has it anyway."""
     (one,) = (await surveys(cluster(told()), {}, road=rule).census()).groups
     assert one.group.road is road
+
+
+SAID = Profile(
+    protocols=tuple(
+        ClassicProtocol(name, encode_subscription(Subscription(version=1, topics=(TopicName("t"),))))
+        for name in ("cooperative-sticky",)
+    ),
+    protocol_name="cooperative-sticky",
+    topics=frozenset({TopicName("t")}),
+    rack_id=None,
+    owned=None,
+    is_eager=False,
+    session_timeout_ms=30_000,
+    rebalance_timeout_ms=300_000,
+)
+
+
+@pytest.mark.parametrize("followed", [{}, None])
+async def test_translated_member_is_shown_as_it_joined(followed: Mapping[GroupId, GroupTrack] | None) -> None:
+    """On road upstream what is heard of it is what the bridge says to its broker: without a session, and with the one
+    assignor that the broker is to use, if any. What may stand in the way of giving it back could not be seen.
+    """
+    here = replace(ORDERS.members[0], member_id=MEMBER, protocol="classic")
+    views = [replace(ORDERS, summary=replace(ORDERS.summary, group_id=GROUP, road="upstream"), members=(here,))]
+    known = {MemberRef(GROUP, MEMBER): SAID}
+    taken = surveys(cluster({}, Entrance.LOGIN), followed, StillSnapshots(views=views), Road.UPSTREAM, profiles=known)
+    (one,) = (await taken.census()).groups
+    (member,) = one.group.members
+    assert (member.assignors, member.topics, member.rebalancing) == (
+        ("cooperative-sticky",),
+        ("t",),
+        Rebalancing.COOPERATIVE,
+    )
+    assert (member.session_timeout_ms, member.rebalance_timeout_ms, member.subscription_data) == (
+        30_000,
+        300_000,
+        UserData.NONE,
+    )
+    assert member.library == here.library

@@ -11,10 +11,12 @@ from bridge.migration.observing import (
     observe_consumer,
     observe_heard,
     observe_listed,
+    subscription_data_of,
     user_data_of,
 )
 from bridge.migration.route import Road
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
+from translators.dialects.classic import Protocol
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
@@ -179,6 +181,21 @@ def test_consumer_group_has_members_of_both_protocols() -> None:
 def test_user_data_is_what_can_be_read_of_it(blob: bytes | None, told: UserData) -> None:
     """Four bytes are taken for a generation, as Java's cooperative-sticky sends it."""
     assert user_data_of(blob) is told
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("range", UserData.NONE), ("sticky", UserData.OPAQUE), ("broken", UserData.UNKNOWN), ("none", UserData.UNKNOWN)],
+)
+def test_user_data_of_a_subscription_is_that_of_the_protocol_that_speaks(name: str, told: UserData) -> None:
+    """What can't be read, or is not there, is not known."""
+    sticky = Subscription(version=1, topics=(TopicName("orders"),), user_data=b"what only its assignor reads")
+    offered = (
+        Protocol("range", SUBSCRIPTION),
+        Protocol("sticky", encode_subscription(sticky)),
+        Protocol("broken", b"\xff"),
+    )
+    assert subscription_data_of(offered, name) is told
 
 
 def test_protocol_type_is_what_was_heard_where_nobody_else_tells() -> None:
