@@ -49,10 +49,12 @@ class LiveMoves:
         self._silent = SilentMembers(
             Known(
                 mapped=self._around.mapped,
+                upstream=self._around.upstream,
                 router=self._router,
                 broker=parts.candidates.broker,
                 now_ms=self._around.now_ms,
                 dropped=self._drop,
+                untranslated=self.forgotten,
             )
         )
         self._places = SpacedWrites(parts.places.write, self._around.now_ms)

@@ -12,6 +12,7 @@ import trio
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.descriptions import describe
+from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.migration.route import Road, Router
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
 from translators.dialects.ids import GroupId, MemberId, MemberRef
@@ -30,13 +31,17 @@ lives after all the coordinator says that it is no member (25), and it joins ane
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What knows of members that were moved; `dropped` hears of each that passed and is gone."""
+    """What knows of members that were moved; `dropped` hears of each that passed and is gone, `untranslated` of each on
+    road upstream that is, and of whom a name is kept.
+    """
 
     mapped: MappedGroups
+    upstream: UpstreamGroups
     router: Router
     broker: Broker
     now_ms: Callable[[], int]
     dropped: Callable[[MemberRef], None]
+    untranslated: Callable[[MemberRef], None]
 
 
 class SilentMembers:
@@ -57,6 +62,7 @@ class SilentMembers:
     async def look(self) -> None:
         """End what is kept of those that are gone."""
         self._looks += 1
+        self._forget_untranslated()
         self._note_who_spoke()
         silent = self._silent()
         passing = self._passing() if self._looks % PASSING_EVERY == 0 else {}
@@ -69,6 +75,22 @@ class SilentMembers:
             self._end_seats(group_id, silent.get(group_id, ()), there)
             if there is not None:
                 self._drop(group_id, passing.get(group_id, ()), there)
+
+    def _forget_untranslated(self) -> None:
+        """Who went just before the bridge was killed stands in the journal still, which is written four times a second;
+        it has no machine, whose end is what is else heard of, and its client comes by a new id.
+        """
+        known = self._known
+        alone = {
+            MemberRef(group_id, one)
+            for group_id, roads in known.router.moved.items()
+            for one, road in roads.items()
+            if road is Road.UPSTREAM
+        }
+        for member in sorted(alone | known.upstream.names.all().keys()):
+            is_moving = known.router.place(member.group_id) is Road.MOVING
+            if not is_moving and known.upstream.is_gone(member):
+                known.untranslated(member)
 
     def _note_who_spoke(self) -> None:
         mapped, now_ms = self._known.mapped, self._known.now_ms()

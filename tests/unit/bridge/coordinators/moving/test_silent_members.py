@@ -175,3 +175,34 @@ async def test_session_of_whom_nothing_is_known_is_that_of_most(autojump_clock: 
         world.at_broker({})
         await trio.sleep(4 * LOOK_S)
         assert world.mapped.members() == set[MemberRef]()
+
+
+async def test_who_went_just_before_a_kill_is_forgotten(autojump_clock: MockClock) -> None:
+    """That was written a moment too late: it stood in the journal for good, and in the census of what can't be asked.
+    Whom a seat may be left of is waited for as long as its broker would have it.
+    """
+    facts = FakeFacts()
+    async with moving_world(facts) as world:
+        world.upstream.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId("seat-of-a"))
+        for name in ("a", "canary"):
+            world.router.move_member(GROUP, MemberId(name), Road.UPSTREAM)
+        world.places.write(GROUP)
+    async with moving_world(facts, resume_ms=int(2 * LOOK_S * 1000)) as world:
+        names = world.upstream.groups.names
+        await trio.sleep(1.5 * LOOK_S)
+        assert (names.of(GROUP), len(world.router.moved[GROUP])) == ({"a": "seat-of-a"}, 2)
+        await trio.sleep(LOOK_S)
+        assert (names.of(GROUP), world.router.moved, facts.kept) == ({}, {}, {})
+
+
+async def test_members_of_a_move_are_not_forgotten(autojump_clock: MockClock) -> None:
+    """It knows who has a machine still, and asks for who has none."""
+    async with moving_world() as world:
+        names = world.upstream.groups.names
+        names.put(MemberRef(GROUP, MemberId("a")), MemberId("seat-of-a"))
+        world.router.place_group(GROUP, Road.MOVING)
+        await trio.sleep(2.5 * LOOK_S)
+        assert names.of(GROUP) == {"a": "seat-of-a"}
+        world.router.place_group(GROUP, Road.UPSTREAM)
+        await trio.sleep(1.5 * LOOK_S)
+        assert names.of(GROUP) == {}
