@@ -4,7 +4,8 @@ Their requests go by connections of the bridge's own: a parked JoinGroup keeps t
 client's own is ever held up by it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from math import inf
 from typing import assert_never
 
@@ -28,10 +29,15 @@ from bridge.migration.moves.round_values import (
 from bridge.migration.orders import Obstacle
 from bridge.ports import BrokerUnreachable, Clock, CoordinatorConnection, Coordinators
 from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, SyncGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.messages import GroupReply, GroupRequest
 
+OPEN_S = 10.0
+"""How long connections are opened ahead of a round, while nobody's requests wait for it."""
+OPENING_MAX = 32
+"""So many at once: each may have to shake hands and log in."""
 FAREWELL_S = 5.0
 """How long a round that failed waits for the answer to its LeaveGroup: what it leaves behind ends with its session."""
 OWN = "epochbridge"
@@ -47,14 +53,18 @@ _COME_AGAIN = frozenset(
     }
 )
 _ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+_TELLING = (JoinGroupReply, SyncGroupReply, LeaveGroupReply, ConsumerGroupHeartbeatReply)
 
 
-async def play(coordinators: Coordinators, clock: Clock, played: Round) -> Played | Failed:
+async def play(
+    coordinators: Coordinators, clock: Clock, played: Round, ahead: "Lines | None" = None
+) -> Played | Failed:
     """Play a round to its end, which comes at its deadline at the latest, and a moment later if it failed.
 
-    Connections on which something is still open are closed: the coordinator takes whatever their clients ask next.
+    It goes by the connections that were opened `ahead`, as far as they are there. All are closed in the end, also those
+    on which something is still open: the coordinator takes whatever their clients ask next.
     """
-    lines = _Lines(coordinators, played.group_id)
+    lines = Lines(coordinators, played.group_id) if ahead is None else ahead
     sender, receiver = trio.open_memory_channel[RoundEvent](inf)
     tell = sender.send_nowait
     client_ids = {player.member_id: player.client_id for player in played.players}
@@ -98,7 +108,7 @@ async def _await_removal(effects: tuple[RoundEffect, ...], receiver: "trio.Memor
                 pass
 
 
-async def _carry_out(lines: "_Lines", client_id: str, effect: RoundEffect, tell: Callable[[RoundEvent], None]) -> None:
+async def _carry_out(lines: "Lines", client_id: str, effect: RoundEffect, tell: Callable[[RoundEvent], None]) -> None:
     match effect:
         case AskInPlace(member_id, request):
             reply = await lines.ask(member_id, request, client_id)
@@ -116,8 +126,10 @@ async def _carry_out(lines: "_Lines", client_id: str, effect: RoundEffect, tell:
             assert_never(effect)
 
 
-class _Lines:
-    """A connection for each player, and one for LeaveGroup; one that failed is replaced at the next question."""
+class Lines:
+    """A connection for each player, and one (None) for what the bridge asks for itself; one that failed is replaced at
+    the next question.
+    """
 
     def __init__(self, coordinators: Coordinators, group_id: GroupId) -> None:
         self._coordinators = coordinators
@@ -126,17 +138,35 @@ class _Lines:
         self._finding = trio.Lock()
         self._open: dict[MemberId | None, CoordinatorConnection] = {}
 
+    async def open(self, members: Iterable[MemberId | None]) -> None:
+        """Have connections ready for these: a thousand of them, each with its handshakes, take seconds, and in
+        a round all clients wait. Who has none in time, or whose can't be had, gets one when it is asked for.
+        """
+        limiter = trio.CapacityLimiter(OPENING_MAX)
+        with trio.move_on_after(OPEN_S):
+            async with trio.open_nursery() as nursery:
+                for member_id in members:
+                    nursery.start_soon(self._open_in_turn, limiter, member_id)
+
+    async def _open_in_turn(self, limiter: trio.CapacityLimiter, member_id: MemberId | None) -> None:
+        async with limiter:
+            with suppress(BrokerUnreachable):
+                await self._line(member_id)
+
+    async def _line(self, member_id: MemberId | None) -> CoordinatorConnection:
+        line = self._open.get(member_id)
+        if line is None:
+            line = self._open[member_id] = await self._coordinators.connect_coordinator(await self._find())
+        return line
+
     async def ask(self, member_id: MemberId | None, request: GroupRequest, client_id: str) -> GroupReply | None:
         """The coordinator's answer by the line of a player, None if there is none."""
         try:
-            line = self._open.get(member_id)
-            if line is None:
-                line = self._open[member_id] = await self._coordinators.connect_coordinator(await self._find())
-            reply = await line.ask(request, client_id)
+            reply = await (await self._line(member_id)).ask(request, client_id)
         except BrokerUnreachable:
             self._drop(member_id)
             return None
-        if isinstance(reply, (JoinGroupReply, SyncGroupReply, LeaveGroupReply)) and reply.error in _ELSEWHERE:
+        if isinstance(reply, _TELLING) and reply.error in _ELSEWHERE:
             self._drop(member_id)
         return reply
 
@@ -155,7 +185,8 @@ class _Lines:
 
     def close(self) -> None:
         """End all lines."""
-        for line in self._open.values():
+        lines, self._open = self._open, {}
+        for line in lines.values():
             line.close()
 
 

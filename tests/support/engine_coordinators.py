@@ -34,6 +34,8 @@ class EngineCoordinators:
     asked: list[GroupRequest] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     open: int = 0
+    connect_s: float = LOOK_PAUSE_S
+    """How long each connection takes to be opened."""
     refuses_connections: int = 0
     loses_answers: int = 0
     refuses_leaving: ErrorCode = ErrorCode.NONE
@@ -49,7 +51,7 @@ class EngineCoordinators:
 
     async def connect_coordinator(self, broker_id: int) -> "EngineConnection":
         """See `ports.Coordinators`."""
-        await trio.sleep(LOOK_PAUSE_S)
+        await trio.sleep(self.connect_s)
         if self.refuses_connections:
             self.refuses_connections -= 1
             raise BrokerUnreachable("the test lets nobody in")

@@ -15,7 +15,7 @@ from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.engine_members import REST_S, member_of, restless, unconvertible
 from bridge.coordinators.moving.held_requests import HeldRequest, HeldRequests, HeldT
 from bridge.coordinators.moving.survey import SHARE_OF_SESSION
-from bridge.coordinators.rounds import leave_seats, play
+from bridge.coordinators.rounds import Lines, leave_seats, play
 from bridge.engine.outcome import Converted
 from bridge.migration.moves.release import (
     AwaitLapse,
@@ -106,6 +106,7 @@ class ReleaseMove(Generic[HeldT]):
         self._first: ClassicSeat | None = None
         self._generation = -1
         self._ids: dict[MemberId, MemberId] = {}
+        self._lines = Lines(around.coordinators, group_id)
         self.state: ReleaseState = begin().state
 
     # ------------------------------------------------------------------ what comes meanwhile
@@ -167,8 +168,11 @@ class ReleaseMove(Generic[HeldT]):
         await self._run(resume(self._around.clock.now_ms()))
 
     async def _run(self, taken: ReleaseStep) -> None:
-        async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
-            self.state = state
+        try:
+            async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
+                self.state = state
+        finally:
+            self._lines.close()
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:
@@ -248,21 +252,32 @@ class ReleaseMove(Generic[HeldT]):
     # ------------------------------------------------------------------ rounds
 
     async def _take_first_seat(self) -> FirstSeatTaken:
+        """The broker makes it wait for the group's initial delay, in which connections for all can be opened: from then
+        on requests wait, and not commits alone.
+        """
         first = self._first = self._seats[0]
-        return FirstSeatTaken(*await self._play((self._player(first),), FIRST_SEAT_MS))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._lines.open, [seat.member_id for seat in self._seats])
+            obstacle, lapse_ms = await self._play((self._player(first),), FIRST_SEAT_MS)
+            if obstacle is not None:
+                nursery.cancel_scope.cancel()
+        return FirstSeatTaken(obstacle, lapse_ms)
 
     async def _play_all(self) -> RoundEnded:
         for seat in self._seats:
             self._around.note(seat.member_id, MemberStage.MOVING, "")
         seated = sorted(self._seats, key=lambda seat: seat.member_id not in self._ids)
-        return RoundEnded(*await self._play(tuple(self._player(seat) for seat in seated), self._hold_ms))
+        players = tuple(self._player(seat) for seat in seated)
+        return RoundEnded(*await self._play(players, self._hold_ms, self._lines))
 
-    async def _play(self, players: tuple[RoundPlayer, ...], within_ms: int) -> tuple[Obstacle | None, int | None]:
+    async def _play(
+        self, players: tuple[RoundPlayer, ...], within_ms: int, ahead: Lines | None = None
+    ) -> tuple[Obstacle | None, int | None]:
         """Why it was not played; and how long the broker may take to forget an id that held it up."""
         around = self._around
         deadline_ms = around.clock.now_ms() + within_ms
         played = Round(group_id=self._group_id, players=players, deadline_ms=deadline_ms, generation=self._generation)
-        ended = await play(around.coordinators, around.clock, played)
+        ended = await play(around.coordinators, around.clock, played, ahead)
         self._ids.update({one: broker_id for one, broker_id in ended.ids.items() if broker_id})
         if isinstance(ended, Played):
             self._generation = ended.generation

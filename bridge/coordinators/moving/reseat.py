@@ -16,7 +16,7 @@ from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.surroundings import SCOUT_ID
-from bridge.coordinators.rounds import OWN, play
+from bridge.coordinators.rounds import OWN, Lines, play
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
     Called,
@@ -126,6 +126,7 @@ class ReseatMove(RestingGroup[HeldT]):
         self._around = around
         self._is_to_be_cleared = is_to_be_cleared
         self._was_made = False
+        self._lines = Lines(around.coordinators, group_id)
         self.state: ReseatState = begin().state
 
     def stop(self, reason: Refused) -> None:
@@ -159,8 +160,11 @@ class ReseatMove(RestingGroup[HeldT]):
         await self._run(resume(self._around.clock.now_ms(), is_to_be_cleared=self._is_to_be_cleared))
 
     async def _run(self, taken: ReseatStep) -> None:
-        async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
-            self.state = state
+        try:
+            async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
+                self.state = state
+        finally:
+            self._lines.close()
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:
@@ -176,7 +180,7 @@ class ReseatMove(RestingGroup[HeldT]):
             case Look():
                 return await self._look()
             case Gather():
-                return Gathered(await self._proof.gather())
+                return Gathered(await self._gather())
             case Prove():
                 return Proved(self._proof.stopped or await self._prove_rest())
             case Compare():
@@ -191,6 +195,16 @@ class ReseatMove(RestingGroup[HeldT]):
                 return RoundEnded(await self._play())
             case _:
                 assert_never(effect)
+
+    async def _gather(self) -> Obstacle | None:
+        """From here on requests wait, until the round is over: what takes long and can be done before is done now."""
+        obstacle = await self._proof.gather()
+        if obstacle is not None:
+            return obstacle
+        # None is the scout's.
+        await self._lines.open((None, *self._members))
+        # Somebody may have lost its connection meanwhile.
+        return await self._proof.gather()
 
     async def _look(self) -> Looked:
         described = await self._describe()
@@ -270,7 +284,6 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _ask_scout(self, epoch: int) -> ErrorCode | None:
         """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
-        coordinators = self._around.coordinators
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
             member_id=SCOUT_ID,
@@ -279,17 +292,8 @@ class ReseatMove(RestingGroup[HeldT]):
             subscribed_topic_names=(),
             owned=frozenset(),
         )
-        try:
-            line = await coordinators.connect_coordinator(await coordinators.find_coordinator(self._group_id))
-            try:
-                reply = await line.ask(request, OWN)
-            finally:
-                line.close()
-        except BrokerUnreachable:
-            await trio.sleep(AGAIN_S)
-            return None
-        assert isinstance(reply, ConsumerGroupHeartbeatReply), reply
-        if reply.error in _COME_AGAIN:
+        reply = await self._lines.ask(None, request, OWN)
+        if not isinstance(reply, ConsumerGroupHeartbeatReply) or reply.error in _COME_AGAIN:
             await trio.sleep(AGAIN_S)
             return None
         return reply.error
@@ -333,7 +337,7 @@ class ReseatMove(RestingGroup[HeldT]):
         seats = around.mapped.seats_of(self._group_id).values()
         generation = max((seat.seat_generation for seat in seats), default=generation)
         played = Round(group_id=self._group_id, players=players, deadline_ms=deadline_ms, generation=generation)
-        return await play(around.coordinators, around.clock, played)
+        return await play(around.coordinators, around.clock, played, self._lines)
 
     def _player(self, member: ClassicMember) -> RoundPlayer:
         version = max((version_of(one.metadata) for one in member.protocols), default=0)

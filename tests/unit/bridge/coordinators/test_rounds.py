@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from bridge.coordinators.rounds import leave_seats, play
+from bridge.coordinators.rounds import OPEN_S, Lines, leave_seats, play
 from bridge.engine.model import Phase
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import Obstacle
@@ -39,6 +39,36 @@ async def test_round_is_played_by_a_connection_for_each(autojump_clock: trio.tes
     assert (played.generation, coordinators.open) == (before + 1, 0)
     assert coordinators.names == {"client"}
     assert len(coordinators.asked) == 2 * len(players)
+
+
+async def test_round_goes_by_connections_that_were_opened_ahead(autojump_clock: trio.testing.MockClock) -> None:
+    """Whoever waits for it does not wait for them; one that could not be had is opened when it is asked by."""
+    coordinators, players = formed(4)
+    lines = Lines(coordinators, GROUP)
+    coordinators.refuses_connections = 1
+    await lines.open([one.member_id for one in players])
+    assert coordinators.open == 3
+    await lines.open([one.member_id for one in players])
+    assert coordinators.open == 4
+    coordinators.refuses_connections = 1_000
+    played = await play(coordinators, TrioClock(), round_of(players, coordinators.broker.generation), lines)
+    assert isinstance(played, Played)
+    assert (coordinators.refuses_connections, coordinators.open) == (1_000, 0)
+
+
+async def test_connections_that_take_too_long_are_waited_for_no_longer(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The round asks for those that are missing."""
+
+    async def hang(_self: EngineCoordinators, _broker_id: int) -> None:
+        await trio.sleep_forever()
+
+    coordinators, players = formed(3)
+    lines, before_s = Lines(coordinators, GROUP), trio.current_time()
+    monkeypatch.setattr(EngineCoordinators, "connect_coordinator", hang)
+    await lines.open([one.member_id for one in players])
+    assert trio.current_time() - before_s == pytest.approx(OPEN_S)
 
 
 @pytest.mark.parametrize("trouble", ["refuses_connections", "loses_answers", "moved"])

@@ -87,6 +87,21 @@ async def test_group_is_released(instances: tuple[str, ...], autojump_clock: tri
         assert world.codes(beats) == [ErrorCode.NONE] * MEMBERS
 
 
+async def test_connections_of_the_round_are_open_before_everybody_waits(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """They are opened while the first member pays the broker's initial delay: in the round, which may last a third of a
+    session, a thousand of them with their handshakes did not come about.
+    """
+    async with adopted_world() as world:
+        await adopt(world)
+        world.coordinators.connect_s = 6.0
+        move = world.releasing(hold_ms=3_000)
+        await move.make()
+        assert isinstance(move.state, Released)
+        assert world.coordinators.open == 0
+
+
 async def test_group_goes_there_and_back_again(autojump_clock: trio.testing.MockClock) -> None:
     """The second time its members are mapped: their clients keep what they know."""
     async with adopted_world() as world:

@@ -101,6 +101,18 @@ async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockCloc
         assert (world.scouting.epochs, world.adopted.mapped.seats_of(GROUP)) == ([], {})
 
 
+async def test_connections_of_the_round_are_open_before_anybody_waits(autojump_clock: trio.testing.MockClock) -> None:
+    """A thousand of them, each with its handshakes, take longer than requests may be held: no round was ever over in
+    time, and all members were called.
+    """
+    async with reseated_world() as world:
+        world.scouting.is_classic = True
+        world.adopted.coordinators.connect_s = 2 * HOLD_MS / 1000
+        move = world.move(is_to_be_cleared=True)
+        await move.make()
+        assert move.state == Reseated()
+
+
 @pytest.mark.parametrize("is_resumed", [False, True])
 async def test_classic_group_is_cleared_of_user_data(is_resumed: bool, autojump_clock: trio.testing.MockClock) -> None:
     """By a round that gives everybody what it has and nothing beside, without a scout; members are mapped behind it."""
