@@ -1,7 +1,9 @@
 """Asks a running bridge through its admin API, and says in a sentence why there is no answer."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from urllib.parse import quote
 
 import httpx
@@ -13,8 +15,16 @@ TIMEOUT_S, ORDER_TIMEOUT_S = 10.0, 60.0
 """How long an answer is waited for; an order may have to ask brokers first."""
 SURVEY_TIMEOUT_S = 60.0
 """For what asks brokers: each may take its time, and one that is gone has to be waited for."""
+IDLE_S = 2.5
+"""A connection that was not used for so long is replaced, and not asked by: the bridge closes it behind five seconds
+(`web_server.IDLE_TIMEOUT_S`), and might do so just as it is asked.
+"""
 OK, NOT_READY = 200, 503
 """Statuses whose answers are what was asked for."""
+
+
+_KEPT: ContextVar[dict[str, httpx.Client] | None] = ContextVar("connections that are kept", default=None)
+"""By the URL of their bridge; None where nobody asks again."""
 
 
 class NoAnswer(Exception):
@@ -23,6 +33,21 @@ class NoAnswer(Exception):
 
 class NobodyThere(NoAnswer):
     """No bridge listens at the address."""
+
+
+@contextmanager
+def kept_connection() -> Iterator[None]:
+    """Within it a bridge is asked by one connection: to whoever looks twice a second, in TLS above all, each look cost
+    a handshake, and a descriptor of the bridge's for as long as its end took.
+    """
+    kept: dict[str, httpx.Client] = {}
+    before = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(before)
+        for client in kept.values():
+            client.close()
 
 
 def ask_groups(admin: str) -> bytes:
@@ -133,19 +158,15 @@ def _call(method: str, admin: str, path: str, order: bytes | None = None, timeou
 def _send(
     method: str, admin: str, path: str, order: bytes | None = None, timeout_s: float | None = None
 ) -> httpx.Response:
-    url = base_url(admin) + path
+    base = base_url(admin)
     headers = {} if order is None else {"content-type": "application/json"}
     token = TOKEN.get()
     if token:
         headers["authorization"] = f"Bearer {token}"
     patience_s = timeout_s or (TIMEOUT_S if order is None else ORDER_TIMEOUT_S)
     try:
-        # A plain address needs no authorities, which take a while to be read.
-        verify = tls_context() if url.lower().startswith("https:") else False
-        # The environment's proxies are not for loopback.
-        return httpx.request(
-            method, url, content=order, headers=headers, timeout=patience_s, trust_env=False, verify=verify
-        )
+        with _connected(base) as client:
+            return client.request(method, base + path, content=order, headers=headers, timeout=patience_s)
     except CannotAsk as problem:
         raise NoAnswer(str(problem)) from None
     except httpx.InvalidURL as problem:
@@ -163,6 +184,28 @@ def _send(
             f"EB-ADMIN-011: no bridge answers at {admin} ({seen}); it may not run, or "
             "listen elsewhere: check `epochbridge serve` and its admin.listen, and give its address with --admin"
         ) from None
+
+
+@contextmanager
+def _connected(base: str) -> Iterator[httpx.Client]:
+    """By whom a bridge is asked. One who failed is not kept: the bridge may have another certificate by now, and files
+    of authorities be others. Raises CannotAsk.
+    """
+    kept = _KEPT.get()
+    client = None if kept is None else kept.pop(base, None)
+    if client is None:
+        # A plain address needs no authorities, which take a while to be read.
+        verify = tls_context() if base.lower().startswith("https:") else False
+        # The environment's proxies are not for loopback.
+        client = httpx.Client(verify=verify, trust_env=False, limits=httpx.Limits(keepalive_expiry=IDLE_S))
+    is_kept = False
+    try:
+        yield client
+        if kept is not None:
+            kept[base], is_kept = client, True
+    finally:
+        if not is_kept:
+            client.close()
 
 
 def _refusal(admin: str, answer: httpx.Response) -> str:

@@ -8,7 +8,7 @@ from threading import Event
 import click
 
 from bridge.admin.bridge_option import admin_option
-from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, parse, withdraw
+from bridge.admin.client import NoAnswer, ask_move, ask_moves, give_order, group_path, kept_connection, parse, withdraw
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.move_rows import (
@@ -58,13 +58,14 @@ def move(context: click.Context, /, group: str, *, as_json: bool, admin: str, **
         raise click.UsageError("EB-MOVE-303: give either --to ROAD, or --stop")
     path = group_path(group) + "/move"
     try:
-        raw = withdraw(admin, path) if how["stop"] else give_order(admin, path, _order(how))
-        wait = Wait(admin, group, parse(raw, admin), raw)
-        is_shown = False
-        if how["wait"] and not how["dry_run"]:
-            is_shown = _watch(context.obj, wait, as_json=as_json)
-        elif not how["stop"]:
-            _await_begin(wait)
+        with kept_connection():
+            raw = withdraw(admin, path) if how["stop"] else give_order(admin, path, _order(how))
+            wait = Wait(admin, group, parse(raw, admin), raw)
+            is_shown = False
+            if how["wait"] and not how["dry_run"]:
+                is_shown = _watch(context.obj, wait, as_json=as_json)
+            elif not how["stop"]:
+                _await_begin(wait)
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
     if as_json:

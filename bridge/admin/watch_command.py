@@ -10,7 +10,7 @@ from threading import Event
 import click
 
 from bridge.admin.bridge_option import admin_option
-from bridge.admin.client import NoAnswer, ask_group, ask_groups, parse
+from bridge.admin.client import NoAnswer, ask_group, ask_groups, kept_connection, parse
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import GROUP_COLUMNS, NONE, group_lines, group_rows, partitions_text
 from translators.dialects.counts import counted
@@ -157,7 +157,8 @@ def watch(screen: Screen, group: str | None, *, interval_s: float, frames: int |
         Event().wait(interval_s)
 
     try:
-        screen.show_live((frame.lines, frame.columns, frame.rows) for frame in watch_frames(look, pause, frames))
+        with kept_connection():
+            screen.show_live((frame.lines, frame.columns, frame.rows) for frame in watch_frames(look, pause, frames))
     except NoAnswer as problem:
         raise click.ClickException(str(problem)) from None
 

@@ -20,7 +20,7 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ASGIFramework, ConnectionState, LifespanState
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bridge.admin.certificates import PLACE, Certified, ShakeHands
 from bridge.admin.contracts import AdminSources
@@ -37,6 +37,10 @@ CONNECTIONS_MAX = 256
 ADDRESS_CONNECTIONS_MAX = 64
 """Of them from one address, so that others come in whatever one stranger holds: a few hundred half requests, or answers
 in HTTP/2 that it takes no byte of, had the probes of a scheduler turned away, which then restarts the bridge.
+"""
+CROWDED = ADDRESS_CONNECTIONS_MAX // 2
+"""From so many on each is closed behind its answer: a hundred commands that wait for moves keep theirs between looks,
+and none of them is to be turned away for that.
 """
 NETWORK_BITS = 64
 """Of an IPv6 address tell whose it is; the others are its owner's to choose."""
@@ -120,8 +124,9 @@ class Connections:
         return True
 
     async def _serve_in_its_way(self, stream: trio.SocketStream) -> None:
+        application = self._sparing(_place_of(stream))
         if self._shake_hands is None:
-            await self._serve(stream, self._application)
+            await self._serve(stream, application)
             return
         first = await _first_byte(stream)
         if first != TLS_RECORD:
@@ -138,7 +143,22 @@ class Connections:
         if shaken is not None:
             # This stream has all that hypercorn's TCPServer asks of the one that it declares.
             stream = cast(trio.SocketStream, shaken.stream)
-            await self._serve(stream, _named(self._application, shaken.certify))
+            await self._serve(stream, _named(application, shaken.certify))
+
+    def _sparing(self, place: str) -> ASGIApp:
+        """The application as a connection from there asks it, which has an end where there are many of them."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            async def send_last(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+                await send(message)
+
+            # HTTP/2 has no such header, and one connection for all that a client asks.
+            is_last = scope.get("http_version") == "1.1" and self._open[place] > CROWDED
+            await self._application(scope, receive, send_last if is_last else send)
+
+        return answer
 
     async def _serve(self, stream: trio.SocketStream, application: ASGIApp) -> None:
         # Starlette and Hypercorn write the type of an ASGI application differently, and TCPServer only one of both

@@ -1,11 +1,25 @@
 """The client against real servers on loopback: the API, something else, and nothing."""
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
-from bridge.admin.client import NoAnswer, ask_group, ask_groups, base_url, parse
+from bridge.admin.client import (
+    NoAnswer,
+    NobodyThere,
+    ask_group,
+    ask_groups,
+    ask_move,
+    base_url,
+    kept_connection,
+    parse,
+)
 from bridge.admin.documents import encode, group_document, groups_document
 from tests.support.admin_served import admin_api, something_else
 from tests.support.admin_views import ORDERS, StillSnapshots
@@ -75,3 +89,69 @@ def test_environment_proxy_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with admin_api() as address:
         assert ask_groups(address) == encode(groups_document([ORDERS.summary]))
+
+
+class Counting(BaseHTTPRequestHandler):
+    """Answers everything, and keeps its connections."""
+
+    protocol_version = "HTTP/1.1"
+    opened: ClassVar[list[object]] = []
+    fails: ClassVar[list[bool]] = []
+
+    def setup(self) -> None:
+        """A connection came."""
+        super().setup()
+        self.opened.append(self.client_address)
+
+    def do_GET(self) -> None:
+        """One request."""
+        if self.fails.pop() if self.fails else False:
+            self.close_connection = True
+            return
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Nothing: tests print nothing."""
+
+
+@contextmanager
+def counting(*fails: bool) -> Iterator[str]:
+    """The address of a server that counts connections; `fails` are the requests, from the last one on, that it ends
+    without a word.
+    """
+    Counting.opened.clear()
+    Counting.fails[:] = fails
+    with ThreadingHTTPServer(("127.0.0.1", 0), Counting) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join(20)
+
+
+def test_whoever_looks_again_and_again_keeps_one_connection() -> None:
+    """`move --wait` opened one for each look, twice a second."""
+    with counting() as address:
+        for _ in range(3):
+            ask_move(address, "g")
+        assert len(Counting.opened) == 3
+        with kept_connection():
+            for _ in range(3):
+                assert ask_move(address, "g") == b"{}"
+        assert len(Counting.opened) == 4
+
+
+def test_connection_that_failed_is_replaced() -> None:
+    """A bridge that was started again has other files, perhaps; who waits goes on."""
+    with counting(False, True, False) as address, kept_connection():
+        ask_move(address, "g")
+        with pytest.raises(NobodyThere, match=r"^EB-ADMIN-011"):
+            ask_move(address, "g")
+        ask_move(address, "g")
+        assert len(Counting.opened) == 2

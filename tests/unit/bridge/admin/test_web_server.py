@@ -122,6 +122,21 @@ async def test_who_holds_many_connections_leaves_some_to_others(
             assert served.startswith(b"HTTP/1.1 200")
 
 
+async def test_each_of_many_connections_of_one_address_ends_behind_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who look again and again keep theirs, and would have others turned away; a few may."""
+    monkeypatch.setattr(web_server, "CROWDED", 1)
+    async with running() as bound, await talk(bound, LIFE, "127.0.0.2") as first:
+        with trio.fail_after(PATIENCE_S):
+            assert b"connection: close" not in (await first.receive_some()).lower()
+            async with await talk(bound, LIFE, "127.0.0.2") as second:
+                answer = b""
+                while said := await second.receive_some():
+                    answer += said
+            assert (answer[:12], b"\r\nconnection: close\r\n" in answer.lower()) == (b"HTTP/1.1 200", True)
+            async with await talk(bound, LIFE, "127.0.0.3") as other:
+                assert b"connection: close" not in (await other.receive_some()).lower()
+
+
 async def test_answers_that_are_not_taken_are_few() -> None:
     """In HTTP/2 a client opens as many requests as it may, and a window of nothing: each answer stayed in memory."""
     asking = H2Connection(H2Configuration(client_side=True))
