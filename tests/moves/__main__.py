@@ -128,7 +128,13 @@ def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Co
 
 def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) -> str:
     """The result in Markdown."""
-    command = f"python -m tests.moves --bridge {wished.bridge} --brokers {wished.brokers} --seed {wished.seed}"
+    # Which of them is told is drawn by seeds of versions: a run of some is no part of a run of all.
+    only = "".join(
+        f' --{name} "{chosen}"'
+        for name, chosen, whole in (("fleets", wished.fleets, TROUPES), ("versions", wished.versions, VERSIONS))
+        if chosen != ",".join(whole)
+    )
+    command = f"python -m tests.moves{only} --bridge {wished.bridge} --brokers {wished.brokers} --seed {wished.seed}"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
