@@ -57,7 +57,8 @@ one may lead the group another way (a member that Kafka refuses is in, two proto
 differ are laid to it as long as both sides describe different groups, and are counted; from the step on in which they
 describe the same again, everything is held to be equal, with epochs that may count on from where they moved apart. What
 clients come to when they are let go on by themselves is compared whatever was before. Where Kafka's own clients wait
-for a timeout, the bridge's have to be at rest: everything answered, nothing owned twice, nobody told otherwise.
+for a timeout, the bridge's have to be at rest: everything answered, nothing owned twice, nobody told otherwise. A
+KIP-848 client that a coordinator fails (UNKNOWN_SERVER_ERROR) is started again, and that it was is compared.
 
 `--kind mixed` draws groups that speak both protocols, `--kind regex` adds subscriptions by pattern. There each step is
 compared until the other protocol or a pattern comes; from then on who is called when is what the bridge does

@@ -19,7 +19,7 @@ from tests.conformance.random.older import readable
 from tests.conformance.random.playing import CAREFUL
 from tests.conformance.random.recording import SELECTIONS, chosen, save
 from tests.conformance.random.restarts import restart_all
-from tests.conformance.random.sequences import KINDS, PROFILES, Course, Drawn, Kind
+from tests.conformance.random.sequences import FAILED, KINDS, PROFILES, Course, Drawn, Kind
 from tests.conformance.random.shrinking import shrink, signature
 from tests.conformance.random.sides import Sides, both_sides
 from tests.conformance.random.writing import scenario_of, written
@@ -125,7 +125,7 @@ def is_kept(drawn: Drawn, first: Course, others: Sequence[Course]) -> bool:
     """Whether Kafka came to rest without a failure of its own, and does so every time."""
     settled = [one.settled for one in first]
     is_quiet = all(one.get("quiet", True) for one in settled)
-    has_failed = any("UNKNOWN_SERVER_ERROR" in str(one.get("ended")) for one in settled)
+    has_failed = any(FAILED in one or "UNKNOWN_SERVER_ERROR" in str(one.get("ended")) for one in settled)
     return is_quiet and not has_failed and not any(judge(drawn, first, other).unexplained for other in others)
 
 

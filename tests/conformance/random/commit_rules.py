@@ -40,13 +40,20 @@ def not_committed(scene: Scene, one: Found) -> bool:
         return False
     kafka, ours = (offsets_in(scene.answer(course, one.asked)) for course in (scene.kafka, scene.ours))
     differing = {name for name in {*kafka, *ours} if kafka.get(name, NOT_READ) != ours.get(name, NOT_READ)}
-    refused = {
-        partition
-        for at, commit in scene.calls("OffsetCommit", "TxnOffsetCommit")
-        if _was_refused_alone(scene, at)
-        for partition in committed_by(commit)
-    }
-    return bool(differing) and differing <= refused
+    return bool(differing) and differing <= refused_since(scene, one.asked)
+
+
+def refused_since(scene: Scene, before: int) -> set[str]:
+    """What was refused here alone, and was not committed on both sides since; a transaction's is as late as its end."""
+    refused: dict[str, str] = {}
+    for at, commit in scene.calls("OffsetCommit", "TxnOffsetCommit"):
+        codes = [errors_in(scene.answer(course, at)) for course in (scene.kafka, scene.ours)]
+        if at < before and _was_refused_alone(scene, at):
+            refused |= dict.fromkeys(committed_by(commit), commit.api)
+        elif at < before and commit.api == "OffsetCommit" and codes == [{"NONE"}, {"NONE"}]:
+            again = {name for name in committed_by(commit) if refused.get(name) == "OffsetCommit"}
+            refused = {name: api for name, api in refused.items() if name not in again}
+    return set(refused)
 
 
 NOT_READ = (-1, "", "NONE")

@@ -71,10 +71,9 @@ def draw(seed: int, kind: Kind | None = None, profile: str = "plain") -> Drawn:
         if has_own_topic and partitions < PARTITIONS_MAX and rng.random() < 0.15:
             partitions += rng.randint(1, 3)
             moves += native.grown(rng, members, partitions)
-        elif profile == "expiry" and rng.random() < 0.1:
-            moves += native.session_passed(rng, members)
         else:
-            moves += draw_moves(rng, members)
+            passed = native.session_passed(rng, members) if profile == "expiry" and rng.random() < 0.1 else []
+            moves += passed or draw_moves(rng, members)
         if kind in {"mixed", "regex"} and rng.random() < SETTLED:
             moves += at_rest(members)
     last = at_rest(members) if kind in {"mixed", "regex"} else [settled(members)]

@@ -9,7 +9,7 @@ from random import Random
 from tests.conformance.random.cast import LONG_MS, PATTERNS, SHORT_MS, TOPICS
 from tests.conformance.random.members import Member
 from tests.conformance.random.sequences import OWN_TOPIC, Grow, Move
-from tests.support.conformance.calls import chb
+from tests.support.conformance.calls import beat, chb
 from tests.support.conformance.steps import Call, Close, Owned, Part, Pause
 
 
@@ -74,14 +74,17 @@ def grown(rng: Random, members: list[Member], partitions: int) -> list[Move]:
 
 
 def session_passed(rng: Random, members: list[Member]) -> list[Move]:
-    """Some say nothing for longer than the session of profile `expiry`; the others go on."""
-    inside = [one for one in members if one.inside]
-    quiet = rng.sample(inside, rng.randint(1, len(inside))) if inside else []
-    loud = [one for one in inside if one not in quiet]
+    """Some say nothing for longer than the session of profile `expiry`; the others go on, as their protocol has it.
+
+    Classic members have a session of their own, which ends elsewhere.
+    """
+    natives = [one for one in members if one.inside and one.native]
+    quiet = rng.sample(natives, rng.randint(1, len(natives))) if natives else []
     for one in quiet:
         one.inside = False
-    beats = [told_all(one) for one in loud]
-    return [*beats, Pause(ms=3_500), *beats, Pause(ms=3_500), *beats]
+    loud = [one for one in members if one.inside]
+    beats = [told_all(one) if one.native else beat(one.name, one.beat, **one.static()) for one in loud]
+    return [*beats, Pause(ms=3_500), *beats, Pause(ms=3_500), *beats] if quiet else []
 
 
 def went(rng: Random, member: Member) -> list[Move]:

@@ -98,6 +98,8 @@ class RandomPlay(Play):
     waiting: list[Asked] = field(default_factory=list)
     unsynced: set[str] = field(default_factory=set)
     protocols: dict[str, str] = field(default_factory=dict)
+    chosen: str = ""
+    """The protocol that anybody was told last."""
 
     def course(self, drawn: Drawn) -> Course:
         """Play all steps and return what was seen in each."""
@@ -331,6 +333,7 @@ class RandomPlay(Play):
         if api == "JoinGroup":
             self.unsynced.add(who)
             self.protocols[who] = str(answer["protocol_name"])
+            self.chosen = str(answer["protocol_name"] or self.chosen)
         elif api == "SyncGroup":
             self.unsynced.discard(who)
 

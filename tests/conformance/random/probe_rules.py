@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 
 from tests.conformance.random.comparing import Found, flatten
-from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, names_in, numeric
-from tests.conformance.random.scenes import Rule, Scene, rows_of
+from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, numeric
+from tests.conformance.random.scenes import Rule, Scene, names_in, rows_of
 from tests.conformance.random.sequences import Course, Probe, Settle
 from tests.conformance.random.settled_rules import is_sound, went_over
 from tests.support.conformance.schema import Value
@@ -162,7 +162,16 @@ def empty_of_another_kind(scene: Scene, one: Found) -> bool:
     kinds, states = ([its.get(name) for its in rested] for name in ("kind", "state"))
     groups = view(scene, scene.kafka, "DescribeGroups v6"), consumer_view(scene, scene.ours)
     shown = [(group.get("error"), group.get("state"), group.get("members")) for group in groups]
-    return kinds == ["classic", "consumer"] and states == ["Empty"] * 2 and shown == [("NONE", "Empty", [])] * 2
+    rest_empty = kinds == ["classic", "consumer"] and states == ["Empty"] * 2 and shown == [("NONE", "Empty", [])] * 2
+    return rest_empty and is_listed_as(scene, scene.ours, "Empty", "consumer")
+
+
+def is_listed_as(scene: Scene, course: Course, state: str, kind: str) -> bool:
+    """Whether the list of all groups has this one once, in this state and of this kind, and no classic one is shown."""
+    lists = probes(scene, course).get("lists")
+    rows = rows_of(lists.get("v5")) if isinstance(lists, Mapping) else []
+    found = [(row.get("state"), row.get("type")) for row in rows if row.get("group_id") == "$g"]
+    return found == [(state, kind)] and view(scene, course, "DescribeGroups v6").get("error") == "GROUP_ID_NOT_FOUND"
 
 
 def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
@@ -202,23 +211,34 @@ def counts_of(group: Mapping[str, Value]) -> dict[str, tuple[int, int]]:
 
 
 def counted(assignment: Value) -> int:
-    """How many partitions these are, where they were counted."""
-    rows = rows_of(assignment.get("topic_partitions")) if isinstance(assignment, Mapping) else []
+    """How many partitions these are, where they were counted, of a consumer group or in a classic member's blob."""
+    its = assignment if isinstance(assignment, Mapping) else {}
+    rows = [*rows_of(its.get("topic_partitions")), *rows_of(its.get("partitions"))]
     return sum(numeric(row["partitions"]) for row in rows)
 
 
 def asked_in_motion(scene: Scene, one: Found) -> bool:
     """K1.20, K4.4 afterwards: Kafka's group has not come to rest, and ours has.
 
-    It is described otherwise, what nobody has on one side is not asked for there, and whoever is to rejoin is told so.
-    What else both are asked is answered alike.
+    It is described otherwise, ours as it rests; what nobody has on one side is not asked for there, and whoever is to
+    rejoin is told so. What else both are asked is answered alike.
     """
     if scene.step < len(("rest", "probe")):
         return False
     kafka, ours = (course[scene.step - 2].settled for course in (scene.kafka, scene.ours))
     told = ALIVE.fullmatch(one.path) is not None and one.kafka == "REBALANCE_IN_PROGRESS" and one.ours == "NONE"
-    shown = SHOWN.match(one.path) is not None or one.is_one_sided()
+    shown = (SHOWN.match(one.path) is not None or one.is_one_sided()) and is_shown_as_it_rests(scene, ours)
     return kafka.get("quiet") is False and is_sound(ours) and one.path.startswith("settled.probes") and (told or shown)
+
+
+def is_shown_as_it_rests(scene: Scene, settled: Mapping[str, Value]) -> bool:
+    """Whether our description has the members that came to rest, with as much as each then had, and the state."""
+    is_consumer = settled.get("kind") == "consumer"
+    group = consumer_view(scene, scene.ours) if is_consumer else view(scene, scene.ours, "DescribeGroups v5")
+    shares = settled.get("shares")
+    rested = {f"<{name}>": count for name, count in shares.items()} if isinstance(shares, Mapping) else {}
+    shown = {str(row["member_id"]): counted(row["assignment"]) for row in rows_of(group.get("members"))}
+    return group.get("state") == settled.get("state") and shown == rested
 
 
 def is_classic_member(group: Mapping[str, Value], member_id: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tests.conformance.random.comparing import Found
-from tests.conformance.random.scenes import Rule, Scene, partitions_of, parts_of, rows_of
+from tests.conformance.random.scenes import Rule, Scene, names_in, partitions_of, parts_of, rows_of
 from tests.conformance.random.sequences import OWN_TOPIC, Course, Grow
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Part
@@ -19,6 +19,9 @@ SHOWN_AS = {"Assigning": "PreparingRebalance", "Reconciling": "CompletingRebalan
 NOBODY_KNOWS: Mapping[str, Value] = {"state": "Dead", "error": "NONE", "members": [], "protocol_data": ""}
 NEW_EYES = 6
 IN_REBALANCE = {"PreparingRebalance", "CompletingRebalance"}
+LED = re.compile(r"answer\.(leader|skip_assignment|members\b.*)")
+"""What a JoinGroup's answer says of who leads."""
+CHOSEN = re.compile(r"answer\.protocol_name|classic view\.groups\[0\]\.protocol_data")
 WITHOUT = re.compile(r"answer\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)")
 
 
@@ -172,7 +175,8 @@ def own_seat(scene: Scene, one: Found) -> bool:
     instance = call.fields["instance_id"]
     holders = {seat_of(scene, side, instance, before) for side in ("kafka", "ours") for before in (0, 1)}
     own = str(scene.answer(scene.ours, one.asked).get("member_id"))
-    return codes == ["UNRELEASED_INSTANCE_ID", "NONE"] and call.fields["member_epoch"] == 0 and holders == {own}
+    let_in = codes == ["UNRELEASED_INSTANCE_ID", "NONE"] and call.fields["member_epoch"] == 0
+    return one.path.startswith("answer") and let_in and holders == {own}
 
 
 def seat_in_full_group(scene: Scene, one: Found) -> bool:
@@ -182,10 +186,10 @@ def seat_in_full_group(scene: Scene, one: Found) -> bool:
         return False
     instance = call.fields.get("group_instance_id") or call.fields.get("instance_id")
     refused = scene.answer(scene.kafka, one.asked).get("error") == "GROUP_MAX_SIZE_REACHED"
-    let_in = scene.answer(scene.ours, one.asked).get("error") != "GROUP_MAX_SIZE_REACHED"
+    let_in = scene.answer(scene.ours, one.asked).get("error", "NONE") == "NONE"
     had_seat = bool(seat_of(scene, "kafka", instance, 1)) and bool(seat_of(scene, "ours", instance, 1))
     grew = len(scene.inside(scene.ours)) > len(scene.inside(scene.ours, before=1))
-    return bool(instance) and refused and let_in and had_seat and not grew
+    return one.path.startswith("answer") and bool(instance) and refused and let_in and had_seat and not grew
 
 
 def goes_on_without_expelled(scene: Scene, one: Found) -> bool:
@@ -203,12 +207,8 @@ def goes_on_without_expelled(scene: Scene, one: Found) -> bool:
 def other_leader(scene: Scene, one: Found) -> bool:
     """K1.35, K1.61: hash order against the oldest seat, where who led before is gone and both leaders are members."""
     kafka, ours = (scene.answer(course, one.asked).get("leader") for course in (scene.kafka, scene.ours))
-    if (
-        not kafka
-        or not ours
-        or kafka == ours
-        or not {kafka, ours} <= scene.inside(scene.ours) & scene.inside(scene.kafka)
-    ):
+    both_in = {kafka, ours} <= scene.inside(scene.ours) & scene.inside(scene.kafka)
+    if not kafka or not ours or kafka == ours or not both_in or LED.fullmatch(one.path) is None:
         return False
     before = [scene.answer(scene.ours, at).get("leader") for at, _ in scene.calls("JoinGroup") if at < one.asked]
     agreed = [leader for leader in before if leader]
@@ -218,7 +218,7 @@ def other_leader(scene: Scene, one: Found) -> bool:
 def other_protocol(scene: Scene, one: Found) -> bool:
     """K1.38: hash order against the current, else the first by name, where both got the most votes."""
     kafka, ours = (str(_protocol(scene, course, one.asked)) for course in (scene.kafka, scene.ours))
-    return is_tie(proposals(scene), kafka, ours)
+    return CHOSEN.fullmatch(one.path) is not None and is_tie(proposals(scene), kafka, ours)
 
 
 def is_tie(lists: Sequence[Sequence[str]], kafka: str, ours: str) -> bool:
@@ -242,18 +242,12 @@ def proposals(scene: Scene) -> list[list[str]]:
     return list(latest.values())
 
 
-def names_in(fields: Mapping[str, Part]) -> list[str]:
-    """The protocols that a JoinGroup proposes, in its order."""
-    return [str(row["name"]) for row in parts_of(fields.get("protocols"))]
-
-
 def told_to_join_again(scene: Scene, one: Found) -> bool:
     """K2.15, K5.3: a member of a group that neither side knows is told so in a way that lets it live."""
     call = scene.call(one.asked)
     if call is None or call.api not in {"ConsumerGroupHeartbeat", "OffsetCommit"} or not one.leaf().endswith("error"):
         return False
-    epoch = call.fields.get("member_epoch", call.fields.get("generation_id"))
-    is_in_an_epoch = not isinstance(epoch, int) or epoch > 0
+    epoch = scene.epoch(scene.ours, call.fields.get("member_epoch", call.fields.get("generation_id")), one.asked)
     if call.fields.get("group_id", "$g") == "$g":
         unknown = all(
             scene.group(course, view).get("error") == "GROUP_ID_NOT_FOUND"
@@ -262,7 +256,7 @@ def told_to_join_again(scene: Scene, one: Found) -> bool:
         )
     else:
         unknown = not is_made(scene, call.fields.get("group_id"))
-    return is_in_an_epoch and unknown and (one.kafka, one.ours) == ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID")
+    return epoch > 0 and unknown and (one.kafka, one.ours) == ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID")
 
 
 def is_made(scene: Scene, group_id: Part) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.conformance.random.comparing import Found
-from tests.conformance.random.sequences import Course, Drawn
+from tests.conformance.random.sequences import Course, Drawn, Settle
+from tests.support.conformance.playing import EPOCH
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Part
 
@@ -73,6 +74,23 @@ class Scene:
         """The id that a call's field stands for."""
         return self.told(course, text[1:]) if isinstance(text, str) and text.startswith("@") else str(text)
 
+    def epoch(self, course: Course, value: Part, asked: int) -> int:
+        """The epoch that a call's field stands for, by what its member had been told before that step.
+
+        What clients are told while they go on by themselves is not in the course: it is some epoch.
+        """
+        match = EPOCH.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            return value if isinstance(value, int) else 0
+        told = 0
+        for step, move in enumerate(self.drawn.moves[: asked - 1], 1):
+            if isinstance(move, Settle):
+                told = max(told, any(member.name == match[1] for member in move.members))
+            heard = self.answer(course, step) if isinstance(move, Call) and move.who == match[1] else {}
+            epoch = heard.get("generation_id", heard.get("member_epoch"))
+            told = epoch if isinstance(epoch, int) and epoch > 0 else told
+        return told + int(match[2] or 0)
+
     def all_owners(self) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
         """Who has what on both sides."""
         return self.owners(self.kafka), self.owners(self.ours)
@@ -94,6 +112,11 @@ def rows_of(value: Value) -> list[Mapping[str, Value]]:
 def parts_of(value: Part) -> list[Mapping[str, Part]]:
     """The entries of a list in a request."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def names_in(fields: Mapping[str, Part]) -> list[str]:
+    """The protocols that a JoinGroup proposes, in its order."""
+    return [str(row["name"]) for row in parts_of(fields.get("protocols"))]
 
 
 def partitions_of(assignment: Value) -> list[str]:

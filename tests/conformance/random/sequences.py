@@ -15,6 +15,8 @@ Kind = Literal["classic", "consumer", "mixed", "regex", "resting"]
 KINDS: tuple[Kind, ...] = ("classic", "consumer", "mixed", "regex", "resting")
 LEFT = "left unanswered"
 """The steps of pipelined requests without an answer when all has come to rest."""
+FAILED = "failed"
+"""For whom the coordinator failed, and what stood in its way."""
 OWN_TOPIC = "$g-t"
 """A topic that belongs to one sequence on one side, and comes and grows in its course."""
 

@@ -4,20 +4,23 @@ Each rule names what it is about and what must be so on both sides; what is here
 nothing owned twice, nobody told otherwise than the group is described, nothing unanswered.
 """
 
+import re
 from collections.abc import Mapping
 
 from tests.conformance.random.comparing import Found
 from tests.conformance.random.members import Member
-from tests.conformance.random.rules import IN_REBALANCE, names_in
-from tests.conformance.random.scenes import Rule, Scene, partitions_of, rows_of
-from tests.conformance.random.sequences import LEFT, Course, Settle
+from tests.conformance.random.rules import IN_REBALANCE
+from tests.conformance.random.scenes import Rule, Scene, names_in, partitions_of, rows_of
+from tests.conformance.random.sequences import FAILED, LEFT, Course, Settle
 from tests.support.conformance.schema import Value
+from tests.support.conformance.transcripts import ABSENT
 
 NO_MATCH = {"six"}
 """Patterns that are good and match no whole name."""
 DEALT = ("settled.owned", "settled.shares")
 LEAVES = {-1, -2}
-FAILED = "UNKNOWN_SERVER_ERROR"
+LACKS = re.compile(r"(.+) lacks (.+)")
+"""Who does not offer a group's protocol, as `Settling` says it."""
 
 
 def both(scene: Scene) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
@@ -38,11 +41,21 @@ def total(settled: Mapping[str, Value]) -> int:
     return sum(one for one in shares.values() if isinstance(one, int)) if isinstance(shares, Mapping) else 0
 
 
+def owned(settled: Mapping[str, Value]) -> set[str]:
+    """The partitions that are somebody's."""
+    rows = settled.get("owned")
+    return set(map(str, rows)) if isinstance(rows, list) else set()
+
+
 def kafka_waits(scene: Scene, one: Found) -> bool:
-    """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses, and we are at rest."""
+    """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses, and we are at rest.
+
+    Who waits has not ended, here neither.
+    """
     kafka, ours = both(scene)
     waits = kafka.get("quiet") is False and (bool(kafka.get("unanswered")) or kafka.get("state") in IN_REBALANCE)
-    return one.path.startswith("settled") and LEFT not in one.path and waits and is_sound(ours)
+    about_rest = one.path.startswith("settled") and not one.path.startswith(("settled.ended", f"settled.{LEFT}"))
+    return about_rest and waits and is_sound(ours)
 
 
 def fenced_late(scene: Scene, one: Found) -> bool:
@@ -51,7 +64,7 @@ def fenced_late(scene: Scene, one: Found) -> bool:
     static = any(
         call.who == name and call.fields.get("group_instance_id") for _, call in scene.calls("JoinGroup", "SyncGroup")
     )
-    fenced = one.path.startswith("settled.ended") and one.kafka == "FENCED_INSTANCE_ID"
+    fenced = one.path.startswith("settled.ended") and (one.kafka, one.ours) == ("FENCED_INSTANCE_ID", "")
     return scene.pipelined and fenced and static
 
 
@@ -85,9 +98,13 @@ def _told(scene: Scene, course: Course) -> Mapping[str, list[str]]:
 
 
 def nobody_leads(scene: Scene, one: Found) -> bool:
-    """K3.20: who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance."""
+    """K3.20: who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance.
+
+    What somebody has there is not left to nobody here.
+    """
     kafka, ours = both(scene)
-    if {kafka.get("kind"), ours.get("kind")} != {"classic"} or not one.path.startswith(DEALT) or not is_sound(ours):
+    kinds = {kafka.get("kind"), ours.get("kind")}
+    if kinds != {"classic"} or not one.path.startswith(DEALT) or not is_sound(ours) or not owned(kafka) <= owned(ours):
         return False
     asked = range(1, scene.step + 1)
     return any(
@@ -108,8 +125,8 @@ def emptied_before_it_turned(scene: Scene, one: Found) -> bool:
 def left_to_nobody(scene: Scene, one: Found) -> bool:
     """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
     kafka, ours = both(scene)
-    owned = [set(map(str, rows)) if isinstance(rows := its.get("owned"), list) else set() for its in (kafka, ours)]
-    return one.path.startswith(DEALT) and bool(went_over(scene)) and owned[0] < owned[1] and is_sound(ours)
+    lies = bool(went_over(scene)) and owned(kafka) < owned(ours)
+    return one.path.startswith(DEALT) and lies and is_sound(ours)
 
 
 def went_over(scene: Scene) -> set[str]:
@@ -174,20 +191,17 @@ def seat_as_it_was(scene: Scene, member: Member) -> set[str]:
 
 
 def newcomer_lacks_protocol(scene: Scene, one: Found) -> bool:
-    """K3.13: Kafka fails inside when it converts a group in which somebody waits who does not offer its protocol; the
-    KIP-848 member that was refused so may be missing from then on.
+    """K3.13: Kafka fails inside when it converts a group in which somebody waits who does not offer its protocol.
+
+    The KIP-848 member is started again then, and both come to the same.
     """
-    kafka, ours = both(scene)
-    codes = [its.get("ended") for its in (kafka, ours)]
-    failed = [FAILED in its.values() if isinstance(its, Mapping) else False for its in codes]
-    dealt = one.path.startswith(DEALT) or (one.path, one.kafka, one.ours) == ("settled.kind", "classic", "consumer")
-    ended = one.path.startswith("settled.ended.") and (one.kafka, one.ours) == (FAILED, "")
-    if failed != [True, False] or not (dealt or ended) or not is_sound(ours):
+    match, move = LACKS.fullmatch(str(one.kafka)), scene.drawn.moves[scene.step - 1]
+    if match is None or not isinstance(move, Settle) or not one.path.startswith(f"settled.{FAILED}."):
         return False
-    joins = list(scene.calls("JoinGroup"))
-    chosen = {at: scene.answer(scene.kafka, at).get("protocol_name") for at, _ in joins}
-    offered = {at: set(names_in(call.fields)) for at, call in joins}
-    return any(chosen[at] and chosen[at] not in offered[later] for at in chosen for later in offered if at < later)
+    natives = {member.name for member in move.members if member.native}
+    lacking = {one.name for one in move.members if not one.native and match[2] not in names_in(one.fields)}
+    is_so = one.path.rpartition(".")[2] in natives and set(match[1].split()) <= lacking
+    return is_so and one.ours == ABSENT and is_sound(both(scene)[1])
 
 
 SETTLED_RULES: tuple[Rule, ...] = (
@@ -199,7 +213,6 @@ SETTLED_RULES: tuple[Rule, ...] = (
     Rule(
         title="A newcomer waits that lacks the protocol of a group that is converted (K3.13)",
         applies=newcomer_lacks_protocol,
-        parts=True,
     ),
     Rule(title="Kafka's group is not at rest yet (K1.20, K1.52)", applies=kafka_waits, parts=True),
     Rule(title="Spare partitions by ids that chance makes (K9.1)", applies=spare_by_chance),

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from tests.conformance.random.members import Member
 from tests.conformance.random.playing import Asked, RandomPlay, Raw, RawSeen, errors
 from tests.conformance.random.probing import Probing
-from tests.conformance.random.sequences import LEFT, Move, Probe, Settle
+from tests.conformance.random.scenes import names_in
+from tests.conformance.random.sequences import FAILED, LEFT, Move, Probe, Settle
 from tests.support.conformance import protocol
 from tests.support.conformance.calls import beat, chb, join, leave_all, rejoin, sync
 from tests.support.conformance.schema import Value
@@ -19,6 +20,10 @@ from translators.dialects.errors import ErrorCode as E
 
 ROUNDS_MAX, QUIET_ROUNDS, ROUND_PAUSE_S, PATTERNS_S = 100, 3, 0.15, 13.0
 DISMISSAL_ROUNDS, OLD_S = QUIET_ROUNDS, 0.3
+FAILURES_MAX, RESTART_ROUNDS = 5, 6
+"""How often a client is started again that the coordinator failed, and how many rounds that takes: meanwhile all others
+can join, which a conversion that fails keeps from it (K3.6).
+"""
 AT_REST = {"Stable", "Empty", "Dead"}
 AGAIN = {E.REBALANCE_IN_PROGRESS, E.ILLEGAL_GENERATION, E.COORDINATOR_NOT_AVAILABLE, E.NOT_COORDINATOR}
 FORGOTTEN = {E.UNKNOWN_MEMBER_ID, E.FENCED_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND}
@@ -32,6 +37,8 @@ class Client:
     phase: str = "beat"
     ended: str = ""
     waits: bool = False
+    rests: int = 0
+    failures: int = 0
     protocol: str = "range"
     assigned: Mapping[str, Mapping[str, list[int]]] = field(default_factory=dict)
 
@@ -48,13 +55,15 @@ class Settling:
         self._number = 0
         self._old: Sequence[Asked] = ()
         self._dismissed: set[str] = set()
+        self._failed: dict[str, str] = {}
         self._last: dict[str, str] = {}
 
     def run(self) -> dict[str, Value]:
         """Let them act in turns until nothing changes any more.
 
-        Gives whether it became quiet, the requests that nobody answered, how each client ended, and the group. What
-        was sent before is given up, or with pipelined requests waited for beside: those left without an answer.
+        Gives whether it became quiet, the requests that nobody answered, how each client ended, what the group was for
+        whom the coordinator failed, and the group. What was sent before is given up, or with pipelined requests waited
+        for beside: those left without an answer.
         """
         if self._play.pipelined:
             self._old = self._play.set_aside()
@@ -76,7 +85,8 @@ class Settling:
         ended = {name: one.ended for name, one in self._clients.items()}
         group = self._group()
         is_quiet = quiet >= QUIET_ROUNDS and group["state"] in AT_REST
-        return {"quiet": is_quiet, "unanswered": unanswered, LEFT: left, "ended": ended, **group}
+        failed: dict[str, Value] = {FAILED: dict(self._failed)} if self._failed else {}
+        return {"quiet": is_quiet, "unanswered": unanswered, LEFT: left, "ended": ended, **failed, **group}
 
     def _take_old(self) -> None:
         """Answers to what was sent before, for as long as more come."""
@@ -122,6 +132,9 @@ class Settling:
         """One client does its next thing; whether anything changed."""
         if client.ended:
             return False
+        if client.rests:
+            client.rests -= 1
+            return True
         changed = self._take(client)
         if client.waits or client.ended:
             return changed
@@ -199,9 +212,27 @@ class Settling:
                 self._play.told.members.pop(client.member.name, None)
         elif code in AGAIN or code is E.MEMBER_ID_REQUIRED:
             client.phase = "join"
+        elif code is E.UNKNOWN_SERVER_ERROR and client.member.native and client.failures < FAILURES_MAX:
+            self._start_again(client)
         else:
             client.ended = code.name
         return True
+
+    def _start_again(self, client: Client) -> None:
+        """A failure of the coordinator ends a client of this kind, and whoever runs that starts it again in a while."""
+        self._failed.setdefault(client.member.name, self._hindrance())
+        client.failures += 1
+        client.phase, client.rests = "join", RESTART_ROUNDS
+
+    def _hindrance(self) -> str:
+        """Who is in the group and does not offer the protocol that it had last: with that no conversion succeeds."""
+        inside = {str(row["client_id"]) for view in self._views() for row in _rows(view["members"])}
+        classics = [one.member for one in self._clients.values() if not one.member.native]
+        chosen = self._play.chosen
+        lacking = [
+            one.name for one in classics if f"client-{one.name}" in inside and chosen not in names_in(one.fields)
+        ]
+        return f"{' '.join(lacking) or 'nobody'} lacks {chosen}"
 
     def _group(self) -> dict[str, Value]:
         """What must be equal: kind, state, who is in, how much each has, what nobody or more than one has."""

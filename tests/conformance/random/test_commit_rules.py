@@ -75,3 +75,23 @@ def test_not_committed(ours: str, read: tuple[tuple[int, ...], tuple[int, ...]],
     our = [seen(commit_answer(1, ours)), seen(fetch_answer(2, *read[1]))]
     one = found("answer.topics[0].partitions[0].offset", 42, -1, asked=2, step=2)
     assert rules.not_committed(scene(moves, kafka, our), one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("partition", "codes", "forgiven"),
+    [
+        (3, ("NONE", "NONE"), False),
+        (4, ("NONE", "NONE"), True),
+        (3, ("NONE", "STALE_MEMBER_EPOCH"), True),
+        (3, ("UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), True),
+    ],
+)
+def test_not_committed_unless_it_was_since(partition: int, codes: tuple[str, str], forgiven: bool) -> None:
+    """What both took later is to be read on both."""
+    moves = [*(commit("a", 9, topics=committed_topics(partitions=(one,))) for one in (3, partition)), fetch("x", 5)]
+    courses = [
+        [seen(commit_answer(1, first)), seen(commit_answer(2, code)), seen(fetch_answer(3, offset))]
+        for first, code, offset in zip(("NONE", "STALE_MEMBER_EPOCH"), codes, (42, -1), strict=True)
+    ]
+    one = found("answer.topics[0].partitions[0].offset", 42, -1, asked=3, step=3)
+    assert rules.not_committed(scene(moves, courses[0], courses[1]), one) is forgiven

@@ -1,16 +1,35 @@
 """The differential tester by itself: what differs is found, what is known explained, sequences made short."""
 
 from dataclasses import replace
+from random import Random
 
+import pytest
+
+from tests.conformance.random.cast import draw_member
 from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.drawing import draw
 from tests.conformance.random.judging import Verdict, judge
+from tests.conformance.random.native_moves import session_passed
 from tests.conformance.random.plots import answered, consumer, drawn, native, seen, share
-from tests.conformance.random.sequences import KINDS, OWN_TOPIC, Course, Drawn, Grow, Probe, Seen, Settle
+from tests.conformance.random.sequences import (
+    KINDS,
+    OWN_TOPIC,
+    PROFILES,
+    Course,
+    Drawn,
+    Grow,
+    Kind,
+    Probe,
+    Seen,
+    Settle,
+)
 from tests.conformance.random.shrinking import shrink, without
-from tests.conformance.random.writing import scenario_of
+from tests.conformance.random.writing import scenario_of, written
 from tests.support.conformance.calls import beat, chb, join
+from tests.support.conformance.messages import APIS
 from tests.support.conformance.steps import Call, Pause
+
+SEEDS = 40
 
 
 def lines(verdict: Verdict) -> list[str]:
@@ -22,6 +41,29 @@ def test_same_seed_draws_the_same_sequence_and_another_another() -> None:
     """Or no difference could be looked at again."""
     assert {draw(7, kind) == draw(7, kind) for kind in KINDS} == {True}
     assert draw(7).moves != draw(9).moves
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_call_that_is_drawn_can_be_sent(kind: Kind, profile: str) -> None:
+    """Profile `expiry` let classic members send heartbeats of KIP-848, with fields that those don't have."""
+    calls = [
+        (seed, move) for seed in range(SEEDS) for move in draw(seed, kind, profile).moves if isinstance(move, Call)
+    ]
+    known = {api: {field.name for field in form.request} for api, form in APIS.items()}
+    assert [(seed, written(call)) for seed, call in calls if not set(call.fields) <= known[call.api]] == []
+
+
+def test_whose_session_passes_speaks_kip_848_and_the_others_go_on_as_their_protocol_has_it() -> None:
+    """A classic member that beats by its own session stays, and is none of those that were silent."""
+    for seed in range(SEEDS):
+        members = [draw_member(Random(seed), name, native=name == "n", has_own_topic=False) for name in "an"]
+        for one in members:
+            one.inside = True
+        moves = session_passed(Random(seed), members)
+        assert [one.inside for one in members] == [True, False]
+        assert [(move.who, move.api) for move in moves if isinstance(move, Call)] == [("a", "Heartbeat")] * 3
+        assert session_passed(Random(seed), members[:1]) == []
 
 
 def test_other_answer_is_found_with_both_values() -> None:

@@ -285,7 +285,15 @@ def test_target_of_nobody(kafka: Row, ours: Row, patterns: tuple[str, str], wher
     assert rules.target_of_nobody(its, one) is forgiven
 
 
-SOUND: Row = {"quiet": True, "unanswered": [], "owned twice": [], "told otherwise": []}
+SOUND: Row = {
+    "quiet": True,
+    "unanswered": [],
+    "owned twice": [],
+    "told otherwise": [],
+    "kind": "consumer",
+    "state": "Stable",
+    "shares": {"a": 2, "b": 4},
+}
 MOVING: Row = {**SOUND, "quiet": False}
 
 
@@ -310,10 +318,36 @@ MOVING: Row = {**SOUND, "quiet": False}
 )
 def test_asked_in_motion(rested: tuple[Row, Row], path: str, values: tuple[Value, Value], forgiven: bool) -> None:
     """Kafka's group was still moving, ours was at rest and sound, and it is about who is there and has what."""
-    sides = [[seen(settled=settled), seen(settled={"probes": {}})] for settled in rested]
+    one = found(f"settled.probes.{path}", *values, step=2)
+    assert rules.asked_in_motion(probed_after(rested, GROUP), one) is forgiven
+
+
+def probed_after(rested: tuple[Row, Row], group: Row) -> Scene:
+    """Both sides rested so, and ours is described like that then."""
+    views: Value = {"ConsumerGroupDescribe v1": {"groups": [group]}, "DescribeGroups v5": {"groups": [group]}}
+    sides = [[seen(settled=settled), seen(settled={"probes": {"views": views}})] for settled in rested]
     drawn = Drawn(seed=0, kind="mixed", moves=(Settle(members=()), Probe(members=())))
-    its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
-    assert rules.asked_in_motion(its, found(f"settled.probes.{path}", *values, step=2)) is forgiven
+    return Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "forgiven"),
+    [
+        (GROUP, "consumer", True),
+        (shown(2, 4), "classic", True),
+        (shown(2, 3), "classic", False),
+        (consumer(counted("a", 2), counted("b", 3)), "consumer", False),
+        (consumer(counted("a", 2)), "consumer", False),
+        ({**GROUP, "state": "Reconciling"}, "consumer", False),
+    ],
+)
+def test_asked_in_motion_of_a_group_that_is_shown_as_it_rests(group: Row, kind: str, forgiven: bool) -> None:
+    """Whatever Kafka's is: ours has not to be described as another than it was before it was asked."""
+    its = probed_after((MOVING, {**SOUND, "kind": kind}), group)
+    one = found("settled.probes.lists.v5[0].state", "PreparingRebalance", "Stable", step=2)
+    assert rules.asked_in_motion(its, one) is forgiven
+    gone = found("settled.probes.members.b.commits.own.v9.together", "(absent)", "NONE", step=2)
+    assert rules.asked_in_motion(its, gone) is forgiven
 
 
 @pytest.mark.parametrize(
@@ -368,30 +402,41 @@ def test_in_its_own_version(
     assert rules.in_its_own_version(its, one) is forgiven
 
 
+LISTED: Row = {"group_id": "$g", "state": "Empty", "type": "consumer"}
+
+
 @pytest.mark.parametrize(
-    ("kinds", "state", "members", "path", "forgiven"),
+    ("kinds", "state", "members", "listed", "path", "forgiven"),
     [
-        (("classic", "consumer"), "Empty", [], "views.DescribeGroups v6.groups[0].state", True),
-        (("classic", "consumer"), "Empty", [], "lists.by type classic[0].state", True),
-        (("classic", "consumer"), "Empty", [], "members.a.commits.own", False),
-        (("classic", "consumer"), "Empty", [{"member_id": "<a>"}], "lists.v5[0].type", False),
-        (("classic", "consumer"), "Stable", [], "lists.v5[0].type", False),
-        (("classic", "classic"), "Empty", [], "lists.v5[0].type", False),
-        (("consumer", "classic"), "Empty", [], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Empty", [], [LISTED], "views.DescribeGroups v6.groups[0].state", True),
+        (("classic", "consumer"), "Empty", [], [LISTED], "lists.by type classic[0].state", True),
+        (("classic", "consumer"), "Empty", [], [LISTED], "members.a.commits.own", False),
+        (("classic", "consumer"), "Empty", [{"member_id": "<a>"}], [LISTED], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Stable", [], [LISTED], "lists.v5[0].type", False),
+        (("classic", "classic"), "Empty", [], [LISTED], "lists.v5[0].type", False),
+        (("consumer", "classic"), "Empty", [], [LISTED], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Empty", [], [], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Empty", [], [LISTED, LISTED], "lists.v5[0].type", False),
+        (("classic", "consumer"), "Empty", [], [{**LISTED, "state": "Stable"}], "lists.v5[0].state", False),
+        (("classic", "consumer"), "Empty", [], [{**LISTED, "type": "share"}], "lists.v5[0].type", False),
     ],
 )
 def test_empty_of_another_kind(
-    kinds: tuple[str, str], state: str, members: list[Value], path: str, forgiven: bool
+    kinds: tuple[str, str], state: str, members: list[Value], listed: list[Value], path: str, forgiven: bool
 ) -> None:
-    """Both rest with nobody in them, and each is shown as what it is."""
+    """Both rest with nobody in them, and each is shown and listed as what it is."""
     group: Value = {"error": "NONE", "state": state, "members": members}
-    names = ("DescribeGroups v6", "ConsumerGroupDescribe v1")
+    gone: Value = {"error": "GROUP_ID_NOT_FOUND", "members": []}
+    views: tuple[Value, Value] = (
+        {"DescribeGroups v6": {"groups": [group]}},
+        {"DescribeGroups v6": {"groups": [gone]}, "ConsumerGroupDescribe v1": {"groups": [group]}},
+    )
     sides = [
         [
             seen(settled={"kind": kind, "state": state}),
-            seen(settled={"probes": {"views": {name: {"groups": [group]}}}}),
+            seen(settled={"probes": {"views": its, "lists": {"v5": listed}}}),
         ]
-        for kind, name in zip(kinds, names, strict=True)
+        for kind, its in zip(kinds, views, strict=True)
     ]
     drawn = Drawn(seed=0, kind="resting", moves=(Settle(members=()), Probe(members=())))
     its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())

@@ -234,6 +234,7 @@ def test_own_seat(epoch: int | str, group: Row, codes: tuple[str, str], forgiven
     )
     its = scene([beat("x"), chb("a", epoch, instance_id="i-a")], kafka, ours)
     assert rules.own_seat(its, found("answer.error", *codes, asked=2, step=2)) is forgiven
+    assert not rules.own_seat(its, found("consumer view.groups[0].members[0].rack_id", *codes, asked=2, step=2))
 
 
 @pytest.mark.parametrize(
@@ -254,6 +255,18 @@ def test_seat_in_full_group(
     ours = [seen(classic=classic("Stable", *before)), seen(answered(2), classic=classic("Stable", *after))]
     its = scene([beat("x"), join("a", **fields)], kafka, ours)
     assert rules.seat_in_full_group(its, found("answer.error", "?", "NONE", asked=2, step=2)) is forgiven
+    assert not rules.seat_in_full_group(its, found("classic view.groups[0].state", "?", "NONE", asked=2, step=2))
+
+
+def test_seat_in_full_group_not_where_it_is_refused_otherwise() -> None:
+    """Who had the seat is let in, or waits to be."""
+    before = seen(classic=classic("Stable", "a"))
+    kafka, ours = (
+        [before, seen(answered(2, code), classic=classic("Stable", "a"))]
+        for code in ("GROUP_MAX_SIZE_REACHED", "UNKNOWN_SERVER_ERROR")
+    )
+    its = scene([beat("x"), join("a", group_instance_id="i-a")], kafka, ours)
+    assert not rules.seat_in_full_group(its, found("answer.error", "?", "?", asked=2, step=2))
 
 
 @pytest.mark.parametrize(
@@ -291,6 +304,7 @@ def test_other_leader(before: str, inside: tuple[str, ...], leaders: tuple[str, 
     )
     its = scene([join("a"), join("b")], kafka, ours)
     assert rules.other_leader(its, found("answer.leader", *leaders, asked=2, step=2)) is forgiven
+    assert not rules.other_leader(its, found("answer.generation_id", 1, 2, asked=2, step=2))
 
 
 @pytest.mark.parametrize(
@@ -316,6 +330,7 @@ def test_other_protocol(
     )
     its = scene([join("a", protocols=offer(*first)), join("b", protocols=offer(*second))], kafka, ours)
     assert rules.other_protocol(its, found("answer.protocol_name", *chosen, asked=2, step=2)) is forgiven
+    assert not rules.other_protocol(its, found("answer.generation_id", 1, 2, asked=2, step=2))
 
 
 GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
@@ -325,6 +340,9 @@ GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
     ("call", "groups", "codes", "forgiven"),
     [
         (chb("a", "#a"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
+        (chb("a", "#a-4"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
+        (chb("a", "#b"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
+        (chb("a", 2), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
         (commit("a", 9), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
         (chb("a", -1), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
         (chb("a", "#a"), (SEATED, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
@@ -334,15 +352,16 @@ GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
     ],
 )
 def test_told_to_join_again(call: Call, groups: tuple[Row, Row], codes: tuple[str, str], forgiven: bool) -> None:
-    """Neither side knows the group, and its member is in some epoch."""
-    kafka, ours = ([seen(consumer=group)] for group in groups)
-    assert rules.told_to_join_again(scene([call], kafka, ours), found("answer.error", *codes)) is forgiven
+    """Neither side knows the group, and its member is in some epoch: it was told 3."""
+    kafka, ours = ([seen(answered(1, member_epoch=3)), seen(consumer=group)] for group in groups)
+    one = found("answer.error", *codes, asked=2, step=2)
+    assert rules.told_to_join_again(scene([chb("a", 0), call], kafka, ours), one) is forgiven
 
 
 @pytest.mark.parametrize(("earlier", "forgiven"), [("GROUP_ID_NOT_FOUND", True), ("NONE", False)])
 def test_told_to_join_again_in_a_group_that_is_not_described(earlier: str, forgiven: bool) -> None:
     """The one that is described is another; nobody may have got anywhere with this one."""
-    calls = [chb("a", 0, group_id="$g-x"), chb("a", "#a", group_id="$g-x")]
+    calls = [chb("a", 0, group_id="$g-x"), chb("a", 1, group_id="$g-x")]
     courses = [[seen(answered(1, earlier), consumer=SEATED), seen(consumer=SEATED)] for _ in range(2)]
     one = found("answer.error", "GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID", asked=2, step=2)
     assert rules.told_to_join_again(scene(calls, *courses), one) is forgiven
