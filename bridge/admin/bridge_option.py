@@ -47,7 +47,7 @@ class TlsFiles:
         return self != TlsFiles()
 
 
-TLS_FILES: ContextVar[TlsFiles] = ContextVar("files of TLS with the admin API", default=TlsFiles())  # noqa: B039 - frozen
+TLS_FILES: ContextVar[TlsFiles] = ContextVar("files of TLS with the admin API", default=TlsFiles())  # noqa: B039 - it is frozen
 
 
 def bring_files(files: TlsFiles) -> None:

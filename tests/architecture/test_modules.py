@@ -3,10 +3,13 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.architecture.source_tree import (
+    ALL_FOLDERS,
     ROOT,
     SOURCE_FOLDERS,
     Function,
@@ -162,3 +165,49 @@ def test_assertions_say_why_they_hold() -> None:
         if isinstance(node, ast.Assert) and node.msg is None
     ]
     assert bare == []
+
+
+SILENCED = re.compile(r"#\s*(?:noqa(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?|type:\s*ignore(?:\[[\w, -]+\])?)(.*)")
+"""What keeps a tool quiet about a line, and what stands behind it."""
+REASON_WORDS_MIN = 2
+
+
+def silenced_without_reason(file: SourceFile) -> Iterator[int]:
+    """Lines about which a tool is kept quiet, with less than two words behind that and no comment right above."""
+    lines = file.text.splitlines()
+    for number, line in enumerate(lines, 1):
+        found = SILENCED.search(line)
+        is_told_above = number > 1 and lines[number - 2].lstrip().startswith("#")
+        if found and not is_told_above and len(re.findall(r"\w+", found[1])) < REASON_WORDS_MIN:
+            yield number
+
+
+def test_silenced_checks_say_why() -> None:
+    """A tool is right until somebody knows better: what it was that they knew has to be said beside it.
+
+    Those that keep quiet what nobody says any more are found by ruff (RUF100) and mypy (`warn_unused_ignores`).
+    """
+    places = [f"{file.path}:{line}" for file in source_files(ALL_FOLDERS) for line in silenced_without_reason(file)]
+    assert places == []
+
+
+MARK = "#"
+NOQA, IGNORE = f"{MARK} noqa:", f"{MARK} type: ignore"
+"""In pieces, or this file would keep a tool quiet itself."""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"x = 1  {NOQA} S105\n", [1]),
+        (f"x = 1  {IGNORE}[arg-type]\n", [1]),
+        (f"x = 1  {NOQA} S105, E501 - three\n", [1]),
+        (f"x = 1  {NOQA} S105 - the end of a key\n", []),
+        (f"# The end of a key.\nx = 1  {NOQA} S105\n", []),
+        (f"x = 1  {IGNORE}[call-arg, misc]  # what is tested\n", []),
+    ],
+)
+def test_reason_stands_on_the_line_or_right_above(text: str, lines: list[int]) -> None:
+    """And is more than one word."""
+    file = SourceFile(path=Path("x.py"), text=text, tree=ast.parse(text))
+    assert [*silenced_without_reason(file)] == lines

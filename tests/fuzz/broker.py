@@ -50,6 +50,7 @@ class SpoilingBroker:
 
     async def serve(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Listen until cancelled."""
+        # trio hands out its listeners when it has begun, and whoever starts a broker asks for none.
         await trio.serve_tcp(self._talk, self.port, host=LOOPBACK, task_status=task_status)  # type: ignore[arg-type]
 
     async def _talk(self, stream: trio.SocketStream) -> None:

@@ -195,6 +195,7 @@ class _Campaign:
     async def _wait_for_cluster(self) -> None:
         """Until the bridge has found the broker and listens in its stead, by the next port that is free."""
         with trio.fail_after(60):
+            # A process of its own: what it has come to stands in its log, and nothing tells that a line was added.
             while (told := BROKER_PORT.search(self._bridge.log.read_text(encoding="utf-8"))) is None:  # noqa: ASYNC110
                 await trio.sleep(0.1)
         self._broker_port = int(told[1])

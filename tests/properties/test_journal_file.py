@@ -217,7 +217,7 @@ def test_flipped_bit_is_a_sentence_or_no_damage(tmp_path: Path, which: int) -> N
     for place, bit in places(data, which):
         spoiled = bytearray(data)
         spoiled[place] ^= 1 << bit
-        put(settings, (*picture[:which], bytes(spoiled), *picture[which + 1 :]))  # type: ignore[arg-type]  # three
+        put(settings, (*picture[:which], bytes(spoiled), *picture[which + 1 :]))  # type: ignore[arg-type]  # still three
         try:
             found = entries_of(settings)
         except JournalRefused as problem:

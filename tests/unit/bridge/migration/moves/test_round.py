@@ -29,7 +29,7 @@ from tests.support.round_table import BOUND_MS, RoundTable, player
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol, SyncGroupReply
 from translators.dialects.consumer_protocol import decode_subscription, encode_assignment
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId
+from translators.dialects.ids import InstanceId, MemberId
 from translators.machine import UnexpectedEvent
 
 ONE = MemberId("one")
@@ -98,7 +98,7 @@ def test_static_newcomer_is_let_in_without_an_id() -> None:
     table.run()
     assert_given(table, played)
     assert isinstance(table.state, Played)
-    assert table.state.ids[MemberId("new")] == table.broker.group.instances[played.players[1].instance_id or ""]  # type: ignore[index]  # a str is an InstanceId here
+    assert table.state.ids[MemberId("new")] == table.broker.group.instances[InstanceId("A")]
 
 
 def test_stranger_that_comes_between_gets_nothing() -> None:
