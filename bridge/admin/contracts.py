@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.admin.tokens import Tokens
-from bridge.migration.census import Census
-from bridge.migration.diagnosis import Examined
 from bridge.migration.orders import MoveOrder, MoveProgress
 from translators.dialects.ids import GroupId
 
 if TYPE_CHECKING:
-    # A plan is made of forty classes, and whoever starts a bridge has none: only those who show plans load them.
+    # A plan is made of forty classes, and whoever starts a bridge has none: only those who show plans load them. It is
+    # the same with what a census and the doctor find.
+    from bridge.migration.census import Census
+    from bridge.migration.diagnosis import Examined
     from bridge.migration.plans.reading import PlanFault
     from bridge.migration.plans.values import PlanEvent, PlanState
 
@@ -203,11 +204,11 @@ class Moves(Protocol):
 class Surveys(Protocol):
     """Looks at the whole cluster and at all groups, also those that pass; brokers are asked, so it takes a while."""
 
-    async def census(self) -> Census:
+    async def census(self) -> "Census":
         """All groups: what they are made of, where each could go, what stands in its way, what it gains."""
         ...
 
-    async def examine(self) -> Examined:
+    async def examine(self) -> "Examined":
         """The cluster and this bridge, as far as moves need them; a probe joins and leaves a group of its own."""
         ...
 

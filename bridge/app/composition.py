@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import trio
 
-from bridge.admin.contracts import AdminError, AdminSources
+from bridge.admin.contracts import AdminError, AdminSources, Snapshots
 from bridge.admin.server import serve_admin
 from bridge.admin.tokens import Tokens
 from bridge.app.admin_door import AdminDoor, make_door, renewed
@@ -23,7 +23,6 @@ from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import leave_bridges, meet_bridges
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, wall_ms, watched
-from bridge.app.examination import ClusterAccess
 from bridge.app.journal import UNWRITTEN, Keeping, keep_journal
 from bridge.app.metric_readings import coordinator_figures, metric_readings
 from bridge.app.moves import Between, Moving, put_together
@@ -31,7 +30,7 @@ from bridge.app.plan_door import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.service_notices import Say, ServiceNotices, announce
 from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
-from bridge.app.surveys import AppSurveys, Ears
+from bridge.app.survey_door import Ears, SurveyParts, SurveysOnDemand
 from bridge.app.views import AppSnapshots, UpstreamViews
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
@@ -57,7 +56,6 @@ from bridge.net.client_rights import EVERYBODY
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
-from bridge.net.cluster_survey import ClusterSurvey
 from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
@@ -193,7 +191,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
             configured.renew = partial(_renew, config, (proxy.certificates, admin_files), sources.tokens)
             ears = _ears(watch, router, proxy, moving)
-            surveys = AppSurveys(configured, _access(proxy, questions), sources.snapshots, ears)
+            surveys = _surveys(configured, proxy.cluster, questions, sources.snapshots, ears)
             _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
             sources = begin_plans(nursery, sources, groups, watch, configured)
@@ -347,11 +345,22 @@ def _keep_journals(
         return journals.pop_all(), frozenset(unwritten)
 
 
-def _access(proxy: Proxy, questions: BridgeQuestions) -> ClusterAccess:
-    return ClusterAccess(proxy.cluster, ClusterSurvey(proxy.cluster), questions, fresh_member_id)
+def _surveys(
+    configured: Configured, cluster: UpstreamCluster, questions: BridgeQuestions, snapshots: Snapshots, ears: Ears
+) -> SurveysOnDemand:
+    return SurveysOnDemand(
+        SurveyParts(
+            configured=configured,
+            cluster=cluster,
+            broker=questions,
+            fresh_member_id=fresh_member_id,
+            snapshots=snapshots,
+            ears=ears,
+        )
+    )
 
 
-def _let_moves_ask(moving: Moving, surveys: AppSurveys, cluster: UpstreamCluster) -> None:
+def _let_moves_ask(moving: Moving, surveys: SurveysOnDemand, cluster: UpstreamCluster) -> None:
     """What brokers can do they are asked by whoever surveys them."""
     known = KnownAbilities(surveys.abilities, lambda: frozenset(cluster.directory.brokers.items()), TrioClock().now_ms)
     moving.live.reconverts = partial(_reconverts, known)

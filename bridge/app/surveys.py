@@ -1,15 +1,13 @@
 """The census of a running bridge: what the cluster tells, what was heard here, put together by the migration room."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import trio
 
-from bridge.admin.contracts import MemberView, Snapshots
+from bridge.admin.contracts import MemberView
 from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, login_of
-from bridge.app.moves import Seats
-from bridge.config.configuration import Config
+from bridge.app.survey_door import SurveyParts
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE as OF_BRIDGES
 from bridge.migration.abilities import BrokerAbilities, Login
 from bridge.migration.broker_facts import read_abilities
@@ -20,12 +18,10 @@ from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
 from bridge.migration.observing import Heard, subscription_data_of
 from bridge.migration.route import Road
 from bridge.net.broker_connection import connect
-from bridge.net.cluster_survey import BrokerFound, GroupsFound
+from bridge.net.cluster_survey import BrokerFound, ClusterSurvey, GroupsFound
 from bridge.ports import BrokerUnreachable
-from bridge.session.broker_addresses import Address
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
-from translators.classic_member.profile import Profile
 from translators.dialects.admin import DescribedGroup, ListedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.consumer_protocol import CONSUMER
@@ -60,37 +56,16 @@ _NOT_FOLLOWED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ears:
-    """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, as whom
-    brokers know its members where their clients say other ids, what classic clients said that are translated, since
-    when, and the addresses that clients are told.
-    """
-
-    tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
-    road: Callable[[GroupId], Road]
-    seats: Callable[[], Seats]
-    profile: Callable[[MemberRef], Profile | None]
-    listening_s: Callable[[], float]
-    addresses: Callable[[], Iterable[Address]]
-
-
-class Configured(Protocol):
-    """Holds the configuration that counts at the moment: it may be read again."""
-
-    config: Config
-
-
 class AppSurveys:
     """Looks at the cluster and at the groups heard here (`admin.contracts.Surveys`)."""
 
-    def __init__(self, configured: Configured, access: ClusterAccess, snapshots: Snapshots, ears: Ears) -> None:
-        self._configured = configured
-        self._access = access
-        self._cluster = access.cluster
-        self._survey = access.survey
-        self._snapshots = snapshots
-        self._ears = ears
+    def __init__(self, parts: SurveyParts) -> None:
+        self._configured = parts.configured
+        self._cluster = parts.cluster
+        self._survey = ClusterSurvey(parts.cluster)
+        self._access = ClusterAccess(self._cluster, self._survey, parts.broker, parts.fresh_member_id)
+        self._snapshots = parts.snapshots
+        self._ears = parts.ears
 
     async def census(self) -> Census:
         """All groups, of the cluster and heard here."""

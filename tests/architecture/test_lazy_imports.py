@@ -28,6 +28,7 @@ DOORS: Mapping[str, str] = {
     "bridge/app/plan_door.py": "start-up time: what drives plans, where the journal or somebody has one",
     "bridge/app/plans.py": "start-up time: the YAML library, where there is a plan",
     "bridge/app/rebalances.py": "optional extra: OpenTelemetry",
+    "bridge/app/survey_door.py": "start-up time: census, doctor and probe, with the first look at the cluster",
     "bridge/cli/main.py": "start-up time: a command does not wait for the libraries of another",
     "bridge/cli/screen.py": "start-up time: rich, on a terminal only",
     "bridge/config/configuration.py": "start-up time: the YAML library, where there is a file",

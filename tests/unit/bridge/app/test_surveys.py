@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from bridge.admin.contracts import GroupSummary, GroupView
-from bridge.app.examination import ClusterAccess, login_of
+from bridge.admin.contracts import GroupSummary, GroupView, Snapshots
+from bridge.app.examination import login_of
 from bridge.app.moves import Seats
-from bridge.app.surveys import AppSurveys, Ears
+from bridge.app.survey_door import Ears, SurveyParts
+from bridge.app.surveys import AppSurveys
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE
 from bridge.migration.abilities import Login, TakeOver
@@ -18,7 +19,6 @@ from bridge.migration.route import Road
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
-from bridge.net.cluster_survey import ClusterSurvey
 from bridge.session.broker_addresses import Address
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
@@ -113,7 +113,7 @@ class NoGroups:
 def surveys(
     upstream: UpstreamCluster,
     followed: Mapping[GroupId, GroupTrack] | None,
-    snapshots: object = None,
+    snapshots: Snapshots | None = None,
     road: Road = Road.PASS,
     seats: Seats | None = None,
     profiles: Mapping[MemberRef, Profile] | None = None,
@@ -121,7 +121,6 @@ def surveys(
     """Over a cluster, and what was heard for a minute."""
     questions = BridgeQuestions()
     questions.attach(upstream)
-    access = ClusterAccess(upstream, ClusterSurvey(upstream), questions, lambda: MemberId("fresh"))
     ears = Ears(
         tracks=lambda: followed,
         road=lambda _: road,
@@ -130,7 +129,15 @@ def surveys(
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
-    return AppSurveys(StillConfigured(), access, snapshots or NoGroups(), ears)  # type: ignore[arg-type]  # any of two here
+    parts = SurveyParts(
+        configured=StillConfigured(),
+        cluster=upstream,
+        broker=questions,
+        fresh_member_id=lambda: MemberId("fresh"),
+        snapshots=snapshots or NoGroups(),
+        ears=ears,
+    )
+    return AppSurveys(parts)
 
 
 async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:
