@@ -34,7 +34,7 @@ def parameter_count(function: Function, *, is_method: bool) -> int:
 
 
 def test_file_stays_within_its_bound() -> None:
-    """House rule 8."""
+    """Above 600 lines one of its ideas leaves (house rule 8)."""
     lines = {str(file.path): len(file.text.splitlines()) for file in source_files(ALL_FOLDERS)}
     assert {path: count for path, count in lines.items() if count > FILE_LINES_MAX} == {}
 
@@ -46,7 +46,7 @@ def is_exhaustive_match(function: Function) -> bool:
 
 
 def test_function_stays_within_60_lines() -> None:
-    """House rule 8; an exhaustive `match` may be longer, as cutting it would hide a case."""
+    """An exhaustive `match` may be longer, as cutting it would hide a case (house rule 8)."""
     lines = {
         f"{file.path}:{function.lineno} {function.name}": function_lines(function)
         for file in source_files(ALL_FOLDERS)
@@ -57,7 +57,7 @@ def test_function_stays_within_60_lines() -> None:
 
 
 def test_function_takes_at_most_5_parameters() -> None:
-    """House rule 8."""
+    """What is given together belongs in a value (house rule 8)."""
     counts = {
         f"{file.path}:{function.lineno} {function.name}": parameter_count(function, is_method=function in held)
         for file in source_files(ALL_FOLDERS)

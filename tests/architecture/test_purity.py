@@ -51,7 +51,7 @@ def allowed_roots(file: SourceFile) -> set[str]:
 
 
 def test_pure_room_imports_no_world() -> None:
-    """House rules 1, 2, 5, 7."""
+    """What decides takes values and gives values (house rules 1, 2, 5, 7)."""
     strays = [
         f"{file.path}:{line} {root}"
         for file in source_files(PURE_ROOMS)

@@ -42,7 +42,7 @@ def place(request: pytest.FixtureRequest) -> Place:
 async def test_living_group_is_shown_whole_through_the_bridge_and_without_members_beside_it(
     place: Place, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
-    """Decision 22, and done-when 3: the broker never learns of the members, a KIP-848 member included."""
+    """Kafka's own tool sees members, a KIP-848 member included, of whom the broker never learns (decision 22)."""
     async with settled_fleet(Way(place.kafka.bootstrap, place.bridge.bootstrap), wardrobe, SEATS, tmp_path) as fleet:
         group = fleet.target.group
         offsets, members, state, beside = await asked(

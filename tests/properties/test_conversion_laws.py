@@ -216,7 +216,7 @@ STEPS: Mapping[str, Callable[[Stage, int], None]] = {
     story=st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, MEMBERS_MAX)), max_size=40),
 )
 def test_nothing_is_owned_twice_and_in_the_end_everything_is_owned(assignor: str, story: list[tuple[str, int]]) -> None:
-    """Decisions 6 to 8, over restarts."""
+    """No change of kind and no restart shares a partition or loses one (decisions 6 to 8)."""
     stage = Stage(assignor)
     for step, place in story:
         stage.take(step, place)

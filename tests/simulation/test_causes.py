@@ -24,7 +24,7 @@ def overheard(seed: int) -> list[LoggedSubject]:
 
 
 def test_every_rebalance_shows_why() -> None:
-    """Issue 5, cause attribution: joins, ends of all kinds, topics and wishes that change, and several at once."""
+    """Joins, ends of all kinds, topics and wishes that change, and several at once."""
     unexplained: list[str] = []
     causes: set[Cause] = set()
     for seed in (*BATCH, *ONCE_UNEXPLAINED):

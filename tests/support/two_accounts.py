@@ -152,5 +152,5 @@ def _steps_at(at_us: int, steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _alive(evidence: Evidence, step: Step) -> set[str]:
-    """Issue 3 asks about members that were there throughout a step."""
+    """Members that were there throughout a step: only they can tell whether it disturbed them."""
     return {log.seat for log in evidence.members if log.alive_throughout(step.began_ns, step.ended_ns)}

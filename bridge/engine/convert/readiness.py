@@ -99,7 +99,7 @@ def read_words(group: ClassicGroup) -> Reading | Unreadable:
 
 
 def read_holdings(group: ClassicGroup, reading: Reading, held_up: Named = NOTHING) -> tuple[Holding, ...]:
-    """Everybody's holding (decision 7); no partition is in use by two.
+    """What everybody has at its conversion (decision 7); no partition is in use by two.
 
     While the generation that members know is the last one that synced, it is what they were assigned then, and whoever
     has sent a new JoinGroup says by that request what it gives up. In a later generation nobody was told anything yet:

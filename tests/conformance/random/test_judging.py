@@ -104,7 +104,7 @@ def after_a_seat(*steps: tuple[Seen, Seen]) -> Verdict:
 
 
 def test_comparison_goes_on_where_a_difference_is_explained() -> None:
-    """K2.20 was the end of every comparison; both sides show the same group after it."""
+    """A seat taken over (K2.20) was the end of every comparison; both sides show the same group after it."""
     verdict = after_a_seat(
         (seen(answered(3), consumer=SEATED), seen(answered(3, "UNKNOWN_MEMBER_ID"), consumer=SEATED))
     )
@@ -171,7 +171,7 @@ def test_mixed_groups_are_compared_step_by_step_until_the_other_kind_comes() -> 
 
 
 def test_code_of_the_new_protocol_may_not_reach_a_classic_client() -> None:
-    """K4.60, in mixed groups, where answers are not compared one by one."""
+    """It would end the client (K4.60); also in mixed groups, where answers are not compared one by one."""
     moves = replace(drawn(join("a"), chb("n", 0), beat("a")), kind="mixed")
     same = [seen(answered(1)), seen(answered(2))]
     leak = [*same, seen(answered(3, "STALE_MEMBER_EPOCH"))]

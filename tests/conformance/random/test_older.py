@@ -34,7 +34,7 @@ def test_calls_that_are_not_offered_are_left_out() -> None:
 
 
 def test_other_code_is_known_of_the_older_kafka_only() -> None:
-    """Row 4 of K11.4, and no other pair of codes."""
+    """A commit under a generation to a group that nobody knows (K11.4, row 4), and no other pair of codes."""
     kafka, ours = [failed("ILLEGAL_GENERATION")], [failed("GROUP_ID_NOT_FOUND")]
     moves = drawn(commit("a", 9))
     assert judge(moves, kafka, ours, older=True).unexplained == ()

@@ -63,7 +63,7 @@ def test_member_ids_are_kafkas_and_differ() -> None:
 
 
 def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
-    """K1.17, which tools and filters of logs know."""
+    """A name and a random uuid (K1.17), which tools and filters of logs know."""
     endings = {FRESH_IDS.ending() for _ in range(100)}
     assert len(endings) == 100
     assert {UUID(ending).version for ending in endings} == {4}
@@ -71,7 +71,7 @@ def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
 
 
 def test_no_assignment_before_the_grace_after_start() -> None:
-    """Decision 9."""
+    """Survivors come first, and find their partitions with nobody else (decision 9)."""
     assert make_owner(Config(Settings(embedded_resume_grace_ms=700)), 1_000).shard.no_assignment_before_ms == 1_700
 
 

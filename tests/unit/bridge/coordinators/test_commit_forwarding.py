@@ -34,7 +34,7 @@ def flights(world: World) -> int:
 
 
 async def test_commits_of_one_partition_go_one_at_a_time(autojump_clock: MockClock) -> None:
-    """Decision 2; another partition is not held up."""
+    """What is still on its way would overwrite a later one (decision 2); another partition is not held up."""
     async with embedded_world() as world:
         generation = await world.form()
         first = world.send(commit_request(generation, "a"))

@@ -231,9 +231,10 @@ def test_heartbeat_with_something_to_say_takes_a_turn() -> None:
 
 
 def test_newcomers_are_named_after_their_client_or_instance_unless_they_meet_the_consumer_protocol() -> None:
-    """K1.17 in a classic group, also in one that Kafka would have as classic; K4.2 in a consumer group, static or not.
+    """An instance or client stands before the uuid in a classic group (K1.17), and nothing in a consumer group (K4.2).
 
-    The second client comes back with the id that it was promised.
+    A group of classic members alone counts as what Kafka would have. The second client comes back with the id that it
+    was promised.
     """
     group = OwnedGroup()
     static, dynamic = ClassicClient(group, instance_id="seat"), ClassicClient(group)

@@ -51,7 +51,7 @@ def test_unknown_member_has_news() -> None:
 
 
 def test_states_follow_a_rebalance() -> None:
-    """K2.60."""
+    """Empty without members, Reconciling until all are at their target, then Stable (K2.60)."""
     bench = Bench()
     bench.join("a")
     seen = [group_state(bench.group)]
@@ -136,7 +136,7 @@ def test_group_type_is_the_door_between_the_kinds() -> None:
 
 
 def test_offset_deletion_of_a_classic_group_asks_its_type() -> None:
-    """K5.22: 24, 69; 68 for members of another type than consumer; who can't be read subscribes to everything."""
+    """NON_EMPTY_GROUP for members of another type than consumer; who can't be read has every topic (K5.22)."""
     classic = ClassicBench()
     state = classic.bench.state
     codes = [judge_offset_deletion(state, GroupId("")), judge_offset_deletion(state, GROUP)]

@@ -63,7 +63,7 @@ def test_what_was_seen_to_end_clients_ends_them(api_key: ApiKey, code: ErrorCode
 
 
 def test_classic_client_ends_of_codes_that_it_does_not_know() -> None:
-    """clients.md, 6; a KIP-848 member's commit knows them from version 9 on."""
+    """Codes of 100 and more (clients.md, 6); a KIP-848 member's commit knows them from version 9 on."""
     strange = [code for code in ErrorCode if code >= FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS]
     assert all(ends(api_key, last_version(api_key), code) for api_key in CLASSIC_APIS for code in strange)
     for api_key, version in FIRST_BY_EPOCH.items():

@@ -147,7 +147,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: type(case.asked).__name__)
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_batch_is_cut_by_road_and_merged_in_the_order_asked(case: Case, ours_first: bool) -> None:
-    """Decision 22, whichever side answers first."""
+    """Each side answers its groups in the order asked (decision 22), whichever side answers first."""
     assert split(case.asked, road_of) == parts_of(case.ours, case.theirs)
     merge = Merge(case.asked, split(case.asked, road_of), road_of)
     if ours_first:

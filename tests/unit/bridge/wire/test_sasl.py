@@ -134,7 +134,7 @@ def test_authenticate_answer_may_say_how_long_it_lasts() -> None:
 
 
 def test_token_stands_behind_the_flags_of_channel_binding() -> None:
-    """RFC 7628; it is shown nowhere else."""
+    """An empty binding, then the token (RFC 7628); it is shown nowhere else."""
     assert bearer_token(BearerToken("a.b.c")) == b"n,,\x01auth=Bearer a.b.c\x01\x01"
     assert "a.b.c" not in repr(BearerToken("a.b.c"))
 

@@ -31,7 +31,7 @@ SERVER_FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_messages_are_those_of_the_rfc() -> None:
-    """RFC 7677, section 3."""
+    """Byte by byte those of the example there (RFC 7677, section 3)."""
     assert first_message(USER, NONCE) == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     proof = prove(USER, NONCE, SERVER_FIRST)
     assert proof.message == (
@@ -41,7 +41,7 @@ def test_messages_are_those_of_the_rfc() -> None:
 
 
 def test_name_with_commas_and_equals_signs_is_escaped() -> None:
-    """RFC 5802, section 5.1."""
+    """Both have a meaning of their own in these messages (RFC 5802, section 5.1)."""
     odd = Credentials(mechanism=Mechanism.SCRAM_SHA_512, username="a,b=c", password="x")
     assert first_message(odd, "n") == b"n,,n=a=2Cb=3Dc,r=n"
 
@@ -84,7 +84,7 @@ def keys_of(mechanism: Mechanism, password: str = "pencil") -> ScramKeys:
 
 
 def test_example_of_the_rfc_is_answered_as_there() -> None:
-    """RFC 7677, section 3."""
+    """The server's side of the same example (RFC 7677, section 3)."""
     salt = binascii.a2b_base64("W22ZaJ0SNY7soEsUEjb6gQ==")
     keys = make_keys(Mechanism.SCRAM_SHA_256, "pencil", salt, 4_096)
     first = read_first(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO")

@@ -56,7 +56,7 @@ def test_known_versions_are_all_of_kafkas() -> None:
 
 
 def test_without_embedded_rule_the_offer_is_the_intersection() -> None:
-    """Decision 18; hidden and unknown keys are absent, ApiVersions is ours."""
+    """What both sides can carry (decision 18); hidden and unknown keys are absent, ApiVersions is ours."""
     assert offer(KAFKA_3_9) == {
         ApiKey.PRODUCE: VersionRange(0, 9),
         ApiKey.FETCH: VersionRange(0, 15),

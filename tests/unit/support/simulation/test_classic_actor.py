@@ -59,7 +59,7 @@ def test_stale_member_rejoins_with_its_id_or_without(name: str, keeps: bool) -> 
     ],
 )
 def test_wrong_word_to_a_living_member_breaks_a_law(reply: HeartbeatReply, law: str) -> None:
-    """clients.md, 5 and 6."""
+    """It knows no code of 100 or more (clients.md, 6); only who is gone is called unknown (clients.md, 5)."""
     world = make_world("java")
     actor = world.fleet[0]
     assert isinstance(actor, ClassicActor)
@@ -69,7 +69,7 @@ def test_wrong_word_to_a_living_member_breaks_a_law(reply: HeartbeatReply, law: 
 
 @pytest.mark.parametrize(("generation", "leader"), [(0, ""), (1, "me")])
 def test_generation_zero_and_leaders_break_a_law(generation: int, leader: str) -> None:
-    """clients.md, 1 and 4."""
+    """Who leads an empty list dies of it (clients.md, 1), and aiokafka leaves no generation 0 (clients.md, 4)."""
     world = make_world("java")
     actor = world.fleet[0]
     assert isinstance(actor, ClassicActor)

@@ -43,7 +43,7 @@ def test_dynamic_leaver_frees_its_partitions_and_a_static_one_keeps_its_seat(nam
 
 
 def test_fenced_client_drops_everything_and_joins_anew() -> None:
-    """K2.18; a living one must not be fenced."""
+    """Another epoch than its coordinator has of it fences a member (K2.18); one that lives must not be."""
     world = make_world("java-consumer")
     actor = world.fleet[0]
     assert isinstance(actor, NativeActor)

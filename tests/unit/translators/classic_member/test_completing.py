@@ -86,7 +86,7 @@ def test_completing_sync_of_a_loser_awaits_its_release() -> None:
 
 
 def test_completing_heartbeat_is_calm_and_extends_the_session() -> None:
-    """K1.56; the deadline for SyncGroup stays (K4.52)."""
+    """It is answered as in a group at rest (K1.56); the deadline for SyncGroup stays (K4.52)."""
     state = completing(A)
     alive = replace(state, session_deadline_ms=LATER + SESSION_MS)
     assert client_while_completing(state, beat(), LATER) == Step(alive, (beat_reply(ErrorCode.NONE),))

@@ -85,7 +85,7 @@ def test_absent_join_of_untranslatable_client_is_refused() -> None:
 
 
 def test_absent_join_that_can_not_be_read_is_told_its_id_first() -> None:
-    """K4.5 comes before K4.10: the subscription is looked at when the id comes back."""
+    """A newcomer is told its id (K4.5) before its subscription is read (K4.10): that is when the id comes back."""
     broken = (Protocol("range", b"\x00"),)
     answers = {NOBODY: (ErrorCode.MEMBER_ID_REQUIRED, FRESH), FRESH: (ErrorCode.UNKNOWN_SERVER_ERROR, NOBODY)}
     for member_id, (code, told) in answers.items():

@@ -180,7 +180,7 @@ def test_preparing_join_for_other_topics_is_remembered_by_the_next_one() -> None
 
 
 def test_preparing_heartbeats_and_syncs_hear_of_the_rebalance() -> None:
-    """K1.56 and K1.50; only a stale generation is illegal."""
+    """Both are told of the rebalance (K1.56, K1.50); only a stale generation is illegal."""
     state, rejoin = preparing(Asked()), ErrorCode.REBALANCE_IN_PROGRESS
     assert client_while_preparing(state, beat(), NOW) == Step(state, (beat_reply(rejoin),))
     assert client_while_preparing(state, synced(), NOW) == Step(state, (sync_error(rejoin),))

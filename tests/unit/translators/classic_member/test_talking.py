@@ -123,7 +123,7 @@ def test_join_names_no_leader() -> None:
 
 
 def test_refused_join_tells_the_id_unless_it_is_unknown() -> None:
-    """K1.6, K1.59 and K4.6."""
+    """A refusal echoes the id (K1.6), unless it is unknown (K1.59) or a consumer group refuses (K4.6)."""
     assert refuse_join(ref(), ErrorCode.FENCED_INSTANCE_ID, MEMBER) == join_error(ErrorCode.FENCED_INSTANCE_ID)
     assert refuse_join(ref(), ErrorCode.UNKNOWN_MEMBER_ID, MEMBER) == join_error(ErrorCode.UNKNOWN_MEMBER_ID, NOBODY)
     full = ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -71,7 +71,7 @@ def test_shares_are_parts_of_the_journal_and_memory_has_none(tmp_path: Path) -> 
 
 
 def test_first_matching_rule_gives_a_group_its_own_settings(tmp_path: Path) -> None:
-    """K2.62; a rule without settings of its own leaves the general ones."""
+    """A group's own setting overrides everybody's (K2.62); a rule without settings leaves the general ones."""
     settings = engine_settings(config_of(tmp_path))
     intervals = [
         configured_settings(settings, GroupId(name)).group_consumer_heartbeat_interval_ms for name in ("fast-1", "x")
@@ -124,7 +124,7 @@ def test_bootstrap_is_needed() -> None:
 
 
 def test_rule_says_what_its_groups_begin_as_and_how_they_convert(tmp_path: Path) -> None:
-    """Decision 21 and K3.1, in a broker's own spelling."""
+    """Both settings are a group's own (decision 21); the policy is read as a broker spells it, in any case (K3.1)."""
     path = tmp_path / "bridge.yaml"
     path.write_text(
         "bootstrap: a:9092\n"

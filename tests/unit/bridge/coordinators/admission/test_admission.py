@@ -30,7 +30,7 @@ def code(request_timeout_ms: int, group_id: str = "g") -> ErrorCode:
 
 
 def test_bounds_of_the_session_are_included() -> None:
-    """K1.6, and the group id comes first."""
+    """Outside of them INVALID_SESSION_TIMEOUT, but the group's id is looked at first (K1.6)."""
     assert [code(timeout) for timeout in (6_000, 10_000)] == [ErrorCode.NONE] * 2
     assert [code(timeout) for timeout in (5_999, 10_001)] == [ErrorCode.INVALID_SESSION_TIMEOUT] * 2
     assert code(0, "") is ErrorCode.INVALID_GROUP_ID
@@ -45,7 +45,7 @@ def newcomer(settings: EngineSettings, request: JoinGroup) -> ErrorCode:
 
 
 def test_full_group_takes_nobody_in_but_who_has_a_seat() -> None:
-    """K4.3 comes before everything else that could be said of the newcomer."""
+    """That a group is full (K4.3) comes before everything else that could be said of the newcomer."""
     full = EngineSettings(group_consumer_max_size=1)
     request = replace(join_request(""), group_id=GROUP)
     own, seat = replace(request, member_id=MemberId("n")), replace(request, instance_id=InstanceId("seat"))
@@ -64,13 +64,13 @@ def test_full_group_takes_nobody_in_but_who_has_a_seat() -> None:
 def test_policy_disabled_keeps_classic_members_out_as_in_a_broker(
     begins_classic: bool, policy: MigrationPolicy, code: ErrorCode
 ) -> None:
-    """K3.3 with 11.4; where groups begin as consumer groups, classic members are what they are for."""
+    """Nothing converts then (K3.3 with 11.4); groups that begin as consumer groups are what classic members are for."""
     settings = EngineSettings(group_begins_classic=begins_classic, group_consumer_migration_policy=policy)
     assert newcomer(settings, replace(join_request(""), group_id=GROUP)) is code
 
 
 def test_only_the_front_door_echoes_the_member_id() -> None:
-    """K1.6 and K4.6."""
+    """The bounds are checked before anybody asks for the group (K1.6); from there on the answer names nobody (K4.6)."""
     request = join_request("a")
     assert refuse_join(request, ErrorCode.INVALID_SESSION_TIMEOUT).member_id == "a"
     assert refuse_join(request, ErrorCode.UNKNOWN_MEMBER_ID).member_id == ""

@@ -58,7 +58,7 @@ def test_no_producer_is_told_of_a_rebalance_which_would_end_it(
 
 
 def test_fetch_is_judged_by_the_generation() -> None:
-    """K5.20; a member that has none yet, or is no member, gets no offsets under its name."""
+    """A fetch names the exact generation (K5.20); who has none yet, or is no member, gets no offsets in its name."""
     group = OwnedGroup()
     client, newcomer = ClassicClient(group), ClassicClient(group)
     client.join()

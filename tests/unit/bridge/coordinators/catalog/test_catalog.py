@@ -29,7 +29,7 @@ def test_broker_that_lags_behind_takes_nothing_away() -> None:
 
 
 def test_partitions_of_unknown_topics_vanish_both_ways() -> None:
-    """K4.12, K4.22."""
+    """On their way in what a client says it owns (K4.12), and on their way out what it is assigned (K4.22)."""
     catalog = Catalog()
     catalog.update([Topic(ID, T, 1)])
     assert catalog.to_ids([TopicPartition(T, 0), TopicPartition(TopicName("x"), 0)]) == {TopicIdPartition(ID, 0)}

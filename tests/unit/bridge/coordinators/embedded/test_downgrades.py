@@ -275,7 +275,7 @@ def test_static_member_changes_its_protocol_on_its_seat() -> None:
 
 
 def test_classic_member_that_speaks_kip_848_under_its_own_id_converts_the_group_and_itself() -> None:
-    """K3.17 as seen on 4.3.1: no machine stands for it any more, and what it left parked is answered."""
+    """No machine stands for it any more, and what it left parked is answered (K3.17, as seen on 4.3.1)."""
     group, (first, second) = led(2)
     first.begin_join()
     assert first.parked is not None

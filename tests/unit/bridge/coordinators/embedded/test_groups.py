@@ -57,7 +57,7 @@ async def test_life_of_a_member(autojump_clock: MockClock) -> None:
 
 
 async def test_first_joins_wait_the_initial_delay(autojump_clock: MockClock) -> None:
-    """Decision 13, without any traffic that could wake the owner."""
+    """First joins of an empty group wait for others (decision 13), without any traffic that could wake the owner."""
     async with embedded_world(EngineSettings(group_initial_rebalance_delay_ms=3_000)) as world:
         refs = [world.send(join_request(name)) for name in "abc"]
         await trio.sleep(2.9)
@@ -224,7 +224,7 @@ async def test_nothing_is_served_before_the_guard_is_set(autojump_clock: MockClo
 
 
 async def test_lost_connection_takes_its_anonymous_join_along(autojump_clock: MockClock) -> None:
-    """Decision 11, also when the join still waits for the broker's word."""
+    """Who was told no id can't come back to its seat (decision 11); also while the join waits for the broker's word."""
     async with embedded_world() as world:
         world.broker.delay_s = 1.0
         world.send(join_request("a"), FakeVia(connection=7))

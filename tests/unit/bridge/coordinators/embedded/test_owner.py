@@ -7,7 +7,7 @@ from translators.dialects.ids import GroupId
 
 
 def test_only_an_empty_group_is_deleted() -> None:
-    """K6.7."""
+    """NON_EMPTY_GROUP while somebody is in it, GROUP_ID_NOT_FOUND if there never was one (K6.7)."""
     group = OwnedGroup()
     native = ConsumerClient(group, "n")
     native.beat()

@@ -233,7 +233,10 @@ async def list_groups(world: World, request: ListGroups, *theirs: ListedGroup) -
 
 
 async def test_embedded_group_is_listed_once_on_its_coordinators_listener(autojump_clock: MockClock) -> None:
-    """Decision 22; filters apply after merging, and a broker that names no types has classic groups."""
+    """Ours stands in the broker's place, and shows as classic while all its members are (decision 22).
+
+    Filters apply after merging, and a broker that names no types has classic groups.
+    """
     async with embedded_world() as world:
         await world.form()
         theirs = (listed(GROUP), listed(OLD, group_type=""))
@@ -302,7 +305,10 @@ def deleted(code: ErrorCode) -> Reply:
 
 
 async def test_groups_are_deleted_only_when_empty(autojump_clock: MockClock) -> None:
-    """K6.7, each once; what the broker never heard of, because nothing was committed, is deleted all the same."""
+    """Each is deleted once, and only without members (K6.7).
+
+    What the broker never heard of, because nothing was committed, is deleted all the same.
+    """
     async with embedded_world() as world:
         await world.form()
         reply = await world.ask(DeleteGroups((GROUP, GROUP)), DeleteGroupsReply)
@@ -355,7 +361,7 @@ def fetch(member_id: str | None, epoch: int, group_id: GroupId = GROUP) -> Offse
 
 @pytest.mark.parametrize("named", [GROUP, ""])
 async def test_fetch_goes_upstream_without_a_member(named: str, autojump_clock: MockClock) -> None:
-    """Decision 4; a broker's answer before version 8 does not name its group."""
+    """The broker knows no members of ours (decision 4); its answer before version 8 does not name its group."""
     async with embedded_world() as world:
         generation = await world.form()
         ref = world.send(fetch("a", generation))
@@ -410,8 +416,9 @@ def _committed(name: TopicName, code: ErrorCode) -> CommittedTopic:
 
 @pytest.mark.parametrize("broker_knows", [True, False])
 async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, autojump_clock: MockClock) -> None:
-    """K5.22; a group that never committed has nothing to delete, which is no error, unless the topic does not exist,
-    which Kafka tells first."""
+    """What somebody reads is kept (K5.22). A group that never committed has nothing to delete, which is no error, but for
+    a topic that does not exist: Kafka tells that first.
+    """
     other = TopicName("other")
     async with embedded_world() as world:
         await world.form()

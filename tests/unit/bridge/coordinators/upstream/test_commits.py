@@ -85,7 +85,7 @@ async def test_stale_epoch_is_asked_again_and_then_by_its_client(autojump_clock:
 
 
 async def test_nothing_is_let_go_while_its_commit_is_on_its_way(autojump_clock: MockClock) -> None:
-    """Decision 2, on every road: the heartbeat that gives the partition up waits for the commit's answer."""
+    """The heartbeat that gives the partition up waits for the commit's answer, on every road (decision 2)."""
     async with upstream_world() as world:
         generation = await world.form("a", granted(1, 0, 1))
         await world.say(unchanged(1))

@@ -138,7 +138,7 @@ def test_deadline_cleared_is_not_due() -> None:
 
 
 def test_unstable_member_is_not_counted_stable() -> None:
-    """K2.60 needs only the number of STABLE members per epoch."""
+    """Whether all are at their target is told by the number of STABLE members of each epoch (K2.60)."""
     state = fresh()
     apply(state, subscribed(A))
     apply(state, CurrentAssigned(GROUP, A, Current(epoch=3, state=MemberState.UNRELEASED_PARTITIONS)))

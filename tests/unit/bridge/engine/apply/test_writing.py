@@ -51,7 +51,7 @@ def test_replay_of_records_about_members_that_never_synced_changes_nothing() -> 
 
 
 def test_forgotten_leader_followed_by_the_oldest() -> None:
-    """K1.61, deterministic."""
+    """In Kafka by any (K1.61); a replay of the journal has to come to the same leader."""
     bench = ClassicBench()
     first, second, _ = bench.form("A", "B", "C")
     bench.leave((first, "A"))
@@ -80,7 +80,7 @@ def test_offers_count_members_by_what_they_offer() -> None:
 
 
 def test_group_begins_empty() -> None:
-    """K1.11."""
+    """As Kafka writes it: generation 0, no protocol, no members (K1.11)."""
     state = Bench().state
     apply(state, ClassicGroupCreated(GROUP))
     group = state.classic_groups[GROUP]

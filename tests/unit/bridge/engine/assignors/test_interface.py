@@ -36,7 +36,7 @@ FIRST, SECOND = seat_of(MemberId("a"), None), seat_of(MemberId("b"), None)
 
 
 def test_static_seats_come_before_dynamic_ones() -> None:
-    """K9.2, KIP-345: the instance id keeps a seat through restarts, whatever the member id."""
+    """The instance id keeps a seat through restarts, whatever the member id (K9.2, KIP-345)."""
     assert sorted([SECOND, FIRST, STATIC]) == [STATIC, FIRST, SECOND]
 
 

@@ -13,7 +13,7 @@ ILLEGAL = ErrorCode.ILLEGAL_GENERATION
 
 
 def test_commits_judged_by_identity_then_generation() -> None:
-    """K5.5, K5.6; a transactional commit without identity passes."""
+    """Whoever names itself is held to it (K5.5); nobody at all may commit in a transaction only (K5.6)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     cases: list[tuple[OffsetCommit | TxnOffsetCommit, ErrorCode]] = [
@@ -59,7 +59,7 @@ def test_commits_during_a_rebalance() -> None:
 
 
 def test_plain_commit_extends_the_session_a_transactional_one_does_not() -> None:
-    """K5.8."""
+    """The former is a sign of life of its member (K5.8)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.pass_time(SESSION_MS - 1)

@@ -129,7 +129,7 @@ def test_wrong_epoch_is_told_in_the_speaker_s_words() -> None:
 
 
 def test_commit_of_old_version_is_for_classic_members() -> None:
-    """K5.10."""
+    """Before version 9 a commit names no epoch, so a KIP-848 member's is refused (K5.10)."""
     bench = Bench(settings=NO_DELAY)
     bench.ask(join_request("b"), Speaks.CLASSIC)
     bench.join("a")
@@ -155,7 +155,7 @@ def test_commit_to_unknown_group_just_after_start_asks_to_rejoin() -> None:
 
 
 def test_commit_without_identity_passes_only_where_nobody_is_or_in_a_transaction() -> None:
-    """K5.9, K5.17 with 11.4."""
+    """An admin sets offsets of an empty group (K5.9); a producer need not name its group's member (K5.17 with 11.4)."""
     bench = Bench()
     bench.join("a")
     assert begin(bench, commit("", -1)) is ErrorCode.UNKNOWN_MEMBER_ID
@@ -166,7 +166,7 @@ def test_commit_without_identity_passes_only_where_nobody_is_or_in_a_transaction
 
 
 def test_static_member_away_may_commit_with_its_epoch() -> None:
-    """K5.13 with 11.4."""
+    """Its epoch is -2, and counts as any other (K5.13 with 11.4)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     bench.ask(replace(beat_request("a", STATIC_LEAVE_EPOCH), instance_id=InstanceId("seat")))
@@ -189,7 +189,10 @@ def test_partition_released_with_commit_on_its_way_is_given_when_that_ends() -> 
 
 
 def test_seat_taken_over_waits_for_the_old_member_s_commit() -> None:
-    """Decision 2 holds for a static replacement too: the rest of the seat comes at once."""
+    """A partition with a commit on its way is not free (decision 2), for the seat's next holder neither.
+
+    The rest of the seat comes at once.
+    """
     bench = Bench(settings=NO_DELAY)
     old_id = bench.ask(static_join_request("", "seat"), Speaks.CLASSIC).reply.member_id
     assert begin(bench, commit(old_id or "", 2, 0)) == 1
@@ -211,7 +214,7 @@ def test_commit_by_topic_id_names_the_same_partitions() -> None:
 
 
 def test_fetch_wants_the_exact_epoch_or_no_identity() -> None:
-    """K5.19, K5.20 with 11.4."""
+    """Unlike a commit no older epoch will do (K5.20 with 11.4); where there is no group nothing is refused (K5.19)."""
     bench = Bench(settings=NO_DELAY)
     bench.ask(join_request("b"), Speaks.CLASSIC)
     bench.join("a")
@@ -260,7 +263,10 @@ def test_transaction_of_a_group_without_a_name_is_refused_whoever_commits() -> N
 
 
 def test_seat_is_looked_at_where_kafka_has_a_classic_group() -> None:
-    """K5.5 before a KIP-848 member comes, K5.9 from then on; numbers below zero say nothing in the former (K5.6)."""
+    """An instance must be the member's own (K5.5), and numbers below zero say nothing (K5.6).
+
+    Once a KIP-848 member has come the member id alone counts (K5.9).
+    """
     bench = Bench(settings=NO_DELAY)
     member_id = bench.ask(static_join_request("", "seat"), Speaks.CLASSIC).reply.member_id
     assert member_id is not None

@@ -42,13 +42,16 @@ def test_member_without_topics_joins_at_epoch_one() -> None:
 
 
 def test_blank_member_id_of_version_zero_gets_the_fresh_one() -> None:
-    """K2.6."""
+    """Before KIP-1082 the coordinator named its members (K2.6)."""
     reply = Bench().ask(replace(join_request(""), has_client_id=False)).reply
     assert (reply.error, reply.member_id) == (ErrorCode.NONE, "new-1")
 
 
 def test_unknown_group_or_member_with_an_epoch_is_told_so() -> None:
-    """K2.17; 25 for both at any time, because 69 ends a client that lives on (K2.15 otherwise), but for who leaves."""
+    """UNKNOWN_MEMBER_ID for both (K2.17): GROUP_ID_NOT_FOUND, as Kafka has it (K2.15), ends a client that lives on.
+
+    Who leaves is told that.
+    """
     bench = Bench()
     seen = [bench.code(beat_request("a", 4))]
     bench.join("b")
@@ -61,7 +64,7 @@ def test_unknown_group_or_member_with_an_epoch_is_told_so() -> None:
 
 
 def test_full_group_refuses_newcomers_only() -> None:
-    """K2.16; unlike Kafka a static seat may change hands in a full group, which does not grow by it."""
+    """Whatever their epoch (K2.16); unlike in Kafka a seat may change hands, as the group does not grow by it."""
     bench = Bench(settings=replace(NO_DELAY, group_consumer_max_size=1))
     bench.ask(static_join_request("a", "seat"))
     assert bench.code(join_request("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -71,7 +74,7 @@ def test_full_group_refuses_newcomers_only() -> None:
 
 
 def test_epoch_ahead_or_behind_is_fenced() -> None:
-    """K2.18."""
+    """Without a word on what it owns a member can't have missed an answer (K2.18)."""
     bench = Bench()
     bench.join("a")
     assert [bench.code(beat_request("a", epoch)) for epoch in (1, 2, 3)] == [
@@ -96,7 +99,7 @@ def test_previous_epoch_passes_with_owned_partitions_assigned() -> None:
 
 
 def test_known_member_joining_again_keeps_its_epoch() -> None:
-    """K11.4 on 2.19."""
+    """Epoch 0 of somebody known is a join that got lost, and fences nobody (K11.4 on 2.19)."""
     bench = Bench()
     bench.join("a")
     reply = bench.join("a").reply
@@ -104,7 +107,7 @@ def test_known_member_joining_again_keeps_its_epoch() -> None:
 
 
 def test_absent_fields_keep_their_values() -> None:
-    """K2.22."""
+    """A heartbeat names what has changed only (K2.22)."""
     bench = Bench()
     bench.ask(replace(join_request("a"), rack_id="r1", server_assignor="range"))
     bench.beat("a")
@@ -119,7 +122,7 @@ def test_absent_fields_keep_their_values() -> None:
 
 
 def test_change_of_rack_or_timeout_moves_no_epoch() -> None:
-    """K2.23."""
+    """Only what is subscribed to does (K2.23)."""
     bench = Bench()
     bench.join("a")
     bench.ask(replace(beat_request("a", 2), rack_id="r2", rebalance_timeout_ms=5))
@@ -127,7 +130,7 @@ def test_change_of_rack_or_timeout_moves_no_epoch() -> None:
 
 
 def test_change_of_topics_moves_the_epoch_and_takes_the_old_at_once() -> None:
-    """K2.23, K11.4 on 2.36."""
+    """Another subscription is another target (K2.23), and what is no longer read is gone at once (K11.4 on 2.36)."""
     bench = Bench()
     bench.join("a")
     reply = bench.ask(replace(beat_request("a", 2), subscribed_topic_names=(BAR,))).reply
@@ -136,7 +139,7 @@ def test_change_of_topics_moves_the_epoch_and_takes_the_old_at_once() -> None:
 
 
 def test_static_member_back_after_minus_two_has_its_seat_without_an_epoch() -> None:
-    """K2.13, K2.30."""
+    """Epoch -2 keeps a seat for its instance (K2.13), and whoever comes back for it has all of it at once (K2.30)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     bench.ask(replace(beat_request("a", STATIC_LEAVE_EPOCH), instance_id=SEAT))
@@ -155,7 +158,7 @@ def test_static_member_back_after_minus_two_has_its_seat_without_an_epoch() -> N
 
 
 def test_seat_in_use_by_a_native_member_is_unreleased_to_another() -> None:
-    """K2.20."""
+    """Its holder lives and did not leave with epoch -2 (K2.20)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     assert bench.code(static_join_request("b", "seat")) is ErrorCode.UNRELEASED_INSTANCE_ID
@@ -189,7 +192,7 @@ def test_classic_joiner_that_names_an_id_is_held_to_it() -> None:
 
 
 def test_static_heartbeat_with_unknown_instance_or_foreign_id_is_refused() -> None:
-    """K2.21."""
+    """UNKNOWN_MEMBER_ID for an instance without a seat, FENCED_INSTANCE_ID for another's (K2.21)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     foreign = replace(beat_request("b", 2), instance_id=SEAT)
@@ -219,7 +222,7 @@ def test_pattern_known_to_be_bad_is_refused() -> None:
 
 
 def test_empty_pattern_clears_it() -> None:
-    """K11.4 on 2.4."""
+    """An empty one takes the subscription by pattern back (K11.4 on 2.4)."""
     bench = Bench()
     bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
     bench.ask(replace(join_request("a"), subscribed_topic_regex="b.*"))
@@ -262,7 +265,7 @@ def test_native_heartbeat_of_a_classic_member_switches_it_in_place() -> None:
 
 
 def test_request_is_full_with_timeout_topics_and_owned() -> None:
-    """K2.42."""
+    """All three together say that the client has no answer to go on from (K2.42)."""
     full = replace(join_request("a"), member_epoch=3)
     assert is_full_request(join_request("a"))
     assert is_full_request(full)

@@ -88,7 +88,7 @@ def test_group_that_would_be_too_large_stays() -> None:
 
 
 def test_joiner_that_would_be_refused_converts_nothing() -> None:
-    """K12.1: validate first."""
+    """Whatever would refuse it is looked at before anything is answered or converted (K12.1)."""
     bench = formed(consumer_join())
     assert find_upgrade_fault(bench.bench.state, GROUP) is None
     full = formed(consumer_join(), EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_max_size=1))

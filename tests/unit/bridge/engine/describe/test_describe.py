@@ -43,7 +43,7 @@ def foo(*numbers: int) -> tuple[DescribedTopicPartitions, ...]:
 
 
 def test_consumer_group_is_described_with_both_kinds_of_members() -> None:
-    """K6.5, member types of 11.4 on 0.4."""
+    """Each with what it has and what it is to have (K6.5), from version 1 on with its kind (11.4 on K0.4)."""
     bench = mixed_group()
     described = describe_consumer_group(bench.state, GROUP)
     target = tuple(sorted(partition.partition for partition in bench.target("b")))
@@ -67,7 +67,7 @@ def test_consumer_group_is_described_with_both_kinds_of_members() -> None:
 
 
 def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
-    """K6.5 as seen on Kafka 4.3.1: until it says so, nobody else has them."""
+    """Until it says that it has let go, nobody else has them (K6.5, as seen on Kafka 4.3.1)."""
     bench = mixed_group()
     bench.beat("a")
     seen = group_snapshot(bench.state, GROUP)
@@ -80,7 +80,7 @@ def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
 
 
 def test_unknown_or_nameless_group_is_refused() -> None:
-    """K6.5: 69 and 24."""
+    """GROUP_ID_NOT_FOUND for one that is not there, INVALID_GROUP_ID for no name (K6.5)."""
     state = Bench().state
     codes = [describe_consumer_group(state, GroupId(name)).error for name in ("none", "")]
     assert codes == [ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
@@ -103,13 +103,13 @@ def test_classic_view_shows_a_reconciling_group_as_completing() -> None:
 
 
 def test_classic_view_of_unknown_group_is_dead() -> None:
-    """K6.1."""
+    """In DescribeGroups that is no error (K6.1)."""
     view = describe_classic_view(Bench().state, GROUP, PlainEncoder())
     assert view == DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
 
 
 def test_list_filters_know_no_case_and_states_no_blanks() -> None:
-    """K6.4 with row 6 of 11.4: unknown values match nothing."""
+    """Unknown values match nothing (K6.4); blanks around a state are cut (K11.4, row 6), around a type they are not."""
     bench = mixed_group()
     listed = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Reconciling", group_type="consumer")
     asked = [

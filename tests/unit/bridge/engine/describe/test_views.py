@@ -26,7 +26,7 @@ def formed(says: bytes, protocol_type: str = "consumer") -> ClassicBench:
 
 
 def test_stable_group_shows_protocol_metadata_and_assignment_others_only_the_assignment() -> None:
-    """K6.2 with 11.4 table row 1."""
+    """What was agreed on is shown while it holds (K6.2); the assignment is the last one (K11.4, first row)."""
     bench = formed(b"meta")
 
     def shown(metadata: bytes, state: str, protocol: str) -> DescribedGroup:

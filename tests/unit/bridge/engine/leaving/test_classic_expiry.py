@@ -74,7 +74,10 @@ def test_deadline_that_an_earlier_one_moved_does_not_pass() -> None:
 
 
 def test_expired_promise_is_forgotten() -> None:
-    """K1.60 (testHeartbeatExpirationShouldRemovePendingMember)."""
+    """An id that nobody came back with for a session is nobody's (K1.60).
+
+    As in Kafka's testHeartbeatExpirationShouldRemovePendingMember.
+    """
     bench = ClassicBench()
     promised = bench.promise()
     bench.pass_time(SESSION_MS)

@@ -51,7 +51,10 @@ def test_departure_during_the_join_phase_ends_the_wait() -> None:
 
 
 def test_promised_id_that_leaves_ends_the_wait_but_begins_none() -> None:
-    """K1.59 (testPendingMembersLeaveGroup); in a Stable group it disturbs nobody, unlike in Kafka."""
+    """It is dropped, and nobody waits for it (K1.59); in a Stable group it disturbs nobody, unlike in Kafka.
+
+    As in Kafka's testPendingMembersLeaveGroup.
+    """
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     assert (bench.leave((bench.promise(), None)), bench.phase) == ([NONE], Phase.STABLE)

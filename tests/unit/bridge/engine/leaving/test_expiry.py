@@ -19,7 +19,7 @@ def removed(member_id: MemberId, cause: RemovalCause, epoch: int = 2) -> MemberR
 
 
 def test_silent_member_expires_and_the_others_are_told_at_once() -> None:
-    """K2.50; the new target comes in the same turn (deviation from K2.26), with what is free."""
+    """A session that ends takes its member away (K2.50); in Kafka the new target waits for a heartbeat (K2.26)."""
     bench = Bench()
     bench.join("a")
     bench.join("b")

@@ -45,7 +45,7 @@ def test_batch_is_answered_entry_by_entry_and_echoed_as_asked() -> None:
 
 
 def test_batch_moves_the_epoch_once_and_the_rest_keep_theirs() -> None:
-    """K4.41, and the others' shares stay: nobody is disturbed who only gains."""
+    """One step of the epoch for all of it (K4.41); the others' shares stay: nobody is disturbed who only gains."""
     bench = three_members()
     bench.settle("a", "b", "c")
     kept, epoch = bench.assigned("b"), bench.group.epoch
@@ -57,12 +57,12 @@ def test_batch_moves_the_epoch_once_and_the_rest_keep_theirs() -> None:
 
 
 def test_entry_twice_in_a_batch_succeeds_twice() -> None:
-    """K12.19."""
+    """Each entry is judged on the state before the batch (K12.19)."""
     reply = remove(three_members(), entry("a"), entry("a"))
     assert [left.error for left in reply.members] == [ErrorCode.NONE] * 2
 
 
 def test_unknown_group_refuses_each_entry() -> None:
-    """K1.58, K4.42."""
+    """Whatever kind it was to be (K1.58, K4.42), the request as a whole is no error."""
     reply = remove(Bench(), entry("a"))
     assert (reply.error, reply.members[0].error) == (ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID)

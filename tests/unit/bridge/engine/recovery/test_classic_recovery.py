@@ -24,7 +24,7 @@ def test_restart_felt_by_nobody_in_a_stable_group() -> None:
 
 
 def test_restart_keeps_every_protocol_a_member_offers() -> None:
-    """K1.72 as it should be: a plain rejoin of a follower still matches, in Kafka it rebalances the group."""
+    """A plain rejoin of a follower still matches; Kafka keeps the chosen one only, and rebalances the group (K1.72)."""
     bench = ClassicBench()
     refs = [bench.join(replace(join_of("", name), protocols=offer("range", "sticky"))) for name in ("A", "B")]
     bench.pass_time(DELAY_MS)
@@ -90,7 +90,10 @@ def test_restart_after_the_last_departure_leaves_an_empty_group() -> None:
 
 
 def test_restart_with_a_smaller_limit_rebalances() -> None:
-    """K1.71 (testOnLoadedExceedGroupMaxSizeTriggersRebalance)."""
+    """More members than may be have to meet anew (K1.71).
+
+    As in Kafka's testOnLoadedExceedGroupMaxSizeTriggersRebalance.
+    """
     bench = ClassicBench()
     bench.form("A", "B")
     bench.bench.settings = EngineSettings(group_max_size=1)

@@ -17,7 +17,10 @@ NOT_HERE, LATER = ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_parked_joins_and_syncs_hear_of_it() -> None:
-    """K1.75 (testClassicGroupOnUnloadedEmptyAndPreparingRebalance, …CompletingRebalance)."""
+    """NOT_COORDINATOR, so that they look for who is (K1.75).
+
+    As in Kafka's testClassicGroupOnUnloadedEmptyAndPreparingRebalance and …CompletingRebalance.
+    """
     joining, syncing = ClassicBench(), ClassicBench()
     first, second = joining.form("A", "B")
     parked = joining.join(join_of(first, "A"))
@@ -33,7 +36,10 @@ def test_parked_joins_and_syncs_hear_of_it() -> None:
 
 
 def test_dead_group_sends_everybody_on() -> None:
-    """K1.17, K1.49, K1.55, K1.58, K5.4; and the journal has the group as it was."""
+    """COORDINATOR_NOT_AVAILABLE to whatever it is asked (K1.17, K1.49, K1.55, K1.58, K5.4).
+
+    The journal has the group as it was.
+    """
     bench = ClassicBench()
     (only,) = bench.form("A")
     bench.tell(UnloadClassicGroups())

@@ -15,7 +15,7 @@ def test_deadline_keys_tell_member_and_matter_apart() -> None:
 
 
 def test_rebalance_timeout_is_the_longest_of_all_members() -> None:
-    """K1.4."""
+    """Nobody is given less time than it asked for (K1.4)."""
     bench = ClassicBench()
     bench.join(join_of("", "A"))
     seen = [rebalance_timeout_ms(bench.group)]

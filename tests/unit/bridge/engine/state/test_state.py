@@ -46,7 +46,7 @@ def test_partition_held_is_free_for_its_owner_only() -> None:
 
 
 def test_partition_with_commit_on_its_way_is_free_for_nobody() -> None:
-    """Decision 2, also for a partition that nobody holds."""
+    """The broker fences no simple commit (decision 2); also if nobody holds the partition."""
     bench = Bench()
     bench.join("a", "bar")
     [zero] = parts(0)

@@ -24,7 +24,7 @@ def cut(counts: dict[str, int], members: dict[str, str]) -> AssignmentSpec:
 
 
 def test_first_seats_get_one_more() -> None:
-    """K9.2; who sits beyond the last partition gets none."""
+    """What can't be divided goes to them, in one piece each (K9.2); who sits beyond the last partition gets none."""
     assert [list(cut_range(5, 3, place)) for place in range(3)] == [[0, 1], [2, 3], [4]]
     assert [list(cut_range(1, 3, place)) for place in range(3)] == [[0], [], []]
 

@@ -14,7 +14,7 @@ def shared(question: AssignmentSpec) -> Assignment:
 
 
 def test_topic_with_one_subscriber_is_handed_out_before_shared_ones() -> None:
-    """K9.4's order: b has to go to m2, so a goes to m1."""
+    """Topics with fewest subscribers come first (K9.4): b has to go to m2, so a goes to m1."""
     assert shared(spec({"a": 2, "b": 2}, {"m1": "a", "m2": "ab"})) == shares({"m1": "a0 a1", "m2": "b0 b1"})
 
 

@@ -23,7 +23,7 @@ from translators.dialects.ids import InstanceId, MemberId
 
 
 def test_first_rebalance_waits_the_initial_delay_and_again_for_newcomers() -> None:
-    """K1.30; the first member itself does not lengthen the wait."""
+    """A newcomer within the delay makes it begin again (K1.30); the first member itself does not lengthen the wait."""
     alone, joined = ClassicBench(), ClassicBench()
     ref = alone.join(join_of("", "A"))
     alone.pass_time(DELAY_MS - 1)
@@ -53,7 +53,7 @@ def test_initial_delay_bounded_by_first_rebalance_timeout() -> None:
 
 
 def test_without_initial_delay_the_first_member_is_answered_at_once() -> None:
-    """K1.30 with `group.initial.rebalance.delay.ms` 0."""
+    """`group.initial.rebalance.delay.ms` 0 leaves nothing to wait for (K1.30)."""
     assert ClassicBench(NO_DELAY).join_now(join_of("", "A")).generation == 1
 
 
@@ -85,7 +85,10 @@ def test_rebalance_completes_early_when_everybody_has_joined() -> None:
 
 
 def test_promised_id_holds_up_completion_until_its_time_is_over() -> None:
-    """K1.20, K1.33 (testJoinGroupCompletionWhenPendingMemberTimesOut)."""
+    """A JoinGroup under it is still to come (K1.20); the end of its session lets the others go on (K1.33).
+
+    As in Kafka's testJoinGroupCompletionWhenPendingMemberTimesOut.
+    """
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.promise()
@@ -106,7 +109,10 @@ def test_join_deadline_completes_regardless_of_promised_ids() -> None:
 
 
 def test_dynamic_members_that_did_not_join_are_dropped_static_ones_stay() -> None:
-    """K1.34 (testCompleteJoinRemoveNotYetRejoinedDynamicMembers)."""
+    """A static one keeps its seat until its session ends (K1.34).
+
+    As in Kafka's testCompleteJoinRemoveNotYetRejoinedDynamicMembers.
+    """
     bench = ClassicBench()
     static, dynamic, rejoining = bench.form("A", None, "C")
     ref = bench.join(replace(join_of(rejoining, "C"), protocols=offer("range", says=b"bar")))
@@ -121,7 +127,10 @@ def test_dynamic_members_that_did_not_join_are_dropped_static_ones_stay() -> Non
 
 
 def test_only_absent_static_members_left_joins_go_on_in_the_same_generation() -> None:
-    """K1.35 (testGroupStuckInRebalanceTimeoutDueToNonjoinedStaticMember)."""
+    """With nobody to lead there is no new generation: the join phase begins again (K1.35).
+
+    As in Kafka's testGroupStuckInRebalanceTimeoutDueToNonjoinedStaticMember.
+    """
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.leave((first, "A"))
@@ -166,7 +175,7 @@ def test_rebalance_from_completing_voids_assignments_and_calls_who_waits() -> No
 
 
 def test_rebalance_from_stable_keeps_assignments_on_show() -> None:
-    """K1.29 with 11.4 table row 1: only assignments that nobody got are void."""
+    """Only assignments that nobody got are void (K1.29); a description shows the others (K11.4, first row)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))

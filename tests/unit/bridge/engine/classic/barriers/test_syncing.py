@@ -33,7 +33,10 @@ def completing(*names: str) -> tuple[ClassicBench, list[MemberId]]:
 
 
 def test_followers_wait_for_the_leader_in_either_order() -> None:
-    """K1.50, K1.51 (testSyncGroupLeaderAfterFollower, testSyncGroupFollowerAfterLeader)."""
+    """A follower's request is parked (K1.50) until the leader brings what it has dealt out (K1.51).
+
+    As in Kafka's testSyncGroupLeaderAfterFollower and testSyncGroupFollowerAfterLeader.
+    """
     bench, (first, second, third) = completing("A", "B", "C")
     early = bench.sync(second, "B")
     assert bench.synced(early) is None
@@ -49,7 +52,7 @@ def test_followers_wait_for_the_leader_in_either_order() -> None:
 
 
 def test_syncs_refused_in_order_of_kafka() -> None:
-    """K1.47 to K1.50."""
+    """The request itself, its group, its member, its generation, its protocol, then the phase (K1.47 to K1.50)."""
     bench, (first, second) = completing("A", "B")
     good = SyncGroup(
         group_id=GROUP,
@@ -76,14 +79,14 @@ def test_syncs_refused_in_order_of_kafka() -> None:
 
 
 def test_sync_of_empty_group_unknown() -> None:
-    """K1.48."""
+    """An empty group has no members, not even one that was promised an id (K1.48)."""
     bench = ClassicBench()
     promised = bench.promise()
     assert bench.sync_code(bench.sync(promised)) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_superseded_sync_answered_not_coordinator() -> None:
-    """K1.52 as KAFKA-20938 mends it."""
+    """Kafka 4.3 forgets the first of two that are parked (K1.52); KAFKA-20938 has it answered, and so have we."""
     bench, (first, second) = completing("A", "B")
     parked, again = bench.sync(second, "B"), bench.sync(second, "B")
     assert bench.sync_code(parked) is ErrorCode.NOT_COORDINATOR
@@ -92,7 +95,10 @@ def test_superseded_sync_answered_not_coordinator() -> None:
 
 
 def test_members_that_don_t_sync_are_evicted_static_ones_too() -> None:
-    """K1.53 (testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromFollowers)."""
+    """They have as long as the rebalance may take (K1.53).
+
+    As in Kafka's testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromFollowers.
+    """
     bench, (first, second, third) = completing("A", "B", "C")
     bench.sync(first, "A")
     bench.sync(second, "B")
@@ -104,7 +110,10 @@ def test_members_that_don_t_sync_are_evicted_static_ones_too() -> None:
 
 
 def test_leader_that_does_not_sync_is_evicted_and_who_waited_rebalances() -> None:
-    """K1.53 (testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromLeaders); the oldest that is left leads (K1.61)."""
+    """The leader has no longer than the others (K1.53); the oldest that is left leads (K1.61).
+
+    As in Kafka's testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromLeaders.
+    """
     bench, (first, second, third) = completing("A", "B", "C")
     refs = [bench.sync(second, "B"), bench.sync(third, "C")]
     for _ in range(REBALANCE_MS // 6_000):
@@ -136,7 +145,7 @@ def test_sync_deadline_goes_with_the_last_sync() -> None:
 
 
 def test_stable_sync_repeats_the_assignment_and_extends_no_session() -> None:
-    """K1.50, K1.62 with 11.4 table row 2."""
+    """Whoever asks again gets what it has (K1.50), and is no more alive by that (K1.62; K11.4, row 2)."""
     bench = ClassicBench()
     (only,) = bench.form("A")
     bench.pass_time(SESSION_MS - 1)
@@ -167,7 +176,7 @@ def test_hand_out_waits_for_commits_of_the_former_generation() -> None:
 
 
 def test_replaced_member_s_commit_lands_before_its_successor_syncs() -> None:
-    """Decision 2 without a rebalance: the seat's new holder waits, and nobody else notices."""
+    """A partition with a commit on its way is not free (decision 2): the successor waits, and nobody else notices."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.commit(commit_of(second, 1, "B"))
@@ -180,7 +189,7 @@ def test_replaced_member_s_commit_lands_before_its_successor_syncs() -> None:
 
 
 def test_rebalance_while_draining_calls_who_waits() -> None:
-    """K1.29 holds for whoever is parked, for whatever reason."""
+    """Whoever is parked hears of the next rebalance (K1.29), for whatever reason it is parked."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.commit(transaction_of())

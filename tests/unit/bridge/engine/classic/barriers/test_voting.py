@@ -46,7 +46,7 @@ def test_group_with_members_wants_its_type_and_a_common_protocol() -> None:
 def test_vote_won_by_most_first_choices_among_common_ones(
     offers: dict[tuple[str, ...], int], current: str | None, chosen: str
 ) -> None:
-    """K1.38, with ties that keep the current protocol, else take the first in the alphabet."""
+    """Most votes of what all offer (K1.38); ties keep the current protocol, else take the first in the alphabet."""
     assert choose_protocol(offers, current) == chosen
 
 
@@ -57,7 +57,7 @@ def test_vote_without_common_protocol_is_a_bug_with_a_name() -> None:
 
 
 def test_leader_stays_if_it_joined_else_the_oldest_joiner_leads() -> None:
-    """K1.35, where Kafka takes any parked member."""
+    """A leader that did not join is followed by one that did, in Kafka by any (K1.35)."""
     bench = ClassicBench()
     first, second, third = bench.form("A", "B", "C")
     bench.join(replace(join_of(third, "C"), protocols=offer("range", says=b"bar")))

@@ -44,7 +44,7 @@ def test_join_refused_at_the_door_leaves_no_group_behind(request_: JoinGroup, co
 
 @pytest.mark.parametrize("request_", [replace(join_of(), protocols=()), replace(join_of(), protocol_type="")])
 def test_newcomer_refused_for_its_protocols_leaves_an_empty_group(request_: JoinGroup) -> None:
-    """K1.11, K1.15: as in Kafka; it is forgotten like every empty group."""
+    """Kafka makes a group before it looks at them (K1.11, K1.15); it is forgotten like every empty group."""
     bench = ClassicBench()
     assert bench.join_now(request_) == refuse_join(INCONSISTENT)
     assert (bench.phase, bench.group.roster.protocol_type) == (Phase.EMPTY, "")
@@ -58,7 +58,7 @@ def test_join_of_consumer_group_with_members_inconsistent() -> None:
 
 
 def test_empty_consumer_group_makes_way_but_only_for_a_join_that_succeeds() -> None:
-    """K1.9, and K1.10 as it should be: a join that fails takes nothing away."""
+    """An empty group of the other kind is replaced (K1.9); in Kafka also by a join that then fails (K1.10)."""
     bench = ClassicBench()
     bench.bench.join("native")
     bench.bench.leave("native")
@@ -70,7 +70,7 @@ def test_empty_consumer_group_makes_way_but_only_for_a_join_that_succeeds() -> N
 
 
 def test_dynamic_newcomer_told_its_id_first() -> None:
-    """K1.19 (KIP-394): an Empty group is there, and the id is kept for one session."""
+    """It is promised an id for one session, in a group that is Empty (K1.19, KIP-394)."""
     bench = ClassicBench()
     reply = bench.join_now(join_of())
     assert reply == refuse_join(ErrorCode.MEMBER_ID_REQUIRED, MemberId("client-1"))
@@ -92,7 +92,7 @@ def test_oldest_promise_makes_room_for_the_next(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_promised_id_joins_with_it() -> None:
-    """K1.22, K1.23."""
+    """A promise kept is a member added (K1.23), and waits as any newcomer (K1.22)."""
     bench = ClassicBench()
     promised = bench.promise()
     ref = bench.join(join_of(promised))
@@ -101,7 +101,10 @@ def test_promised_id_joins_with_it() -> None:
 
 
 def test_promised_id_with_an_instance_is_an_error() -> None:
-    """K1.23 (testJoinGroupExistingPendingMemberWithGroupInstanceIdThrowsException)."""
+    """Only dynamic members are promised ids: in Kafka it fails inside (K1.23).
+
+    As in Kafka's testJoinGroupExistingPendingMemberWithGroupInstanceIdThrowsException.
+    """
     bench = ClassicBench()
     assert bench.join_code(join_of(bench.promise(), "A")) is ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -117,7 +120,7 @@ def test_old_and_static_newcomers_are_admitted_at_once() -> None:
 
 
 def test_join_matrix_of_member_and_instance_ids() -> None:
-    """K1.44, rows `existing id` and `other id`."""
+    """Another's instance fences, one without a seat is unknown, and who names none is known by its id (K1.44)."""
     bench = ClassicBench()
     first, second, dynamic = bench.form("A", "B", None)
     cases = [
@@ -152,7 +155,10 @@ def test_single_member_cannot_switch_its_only_protocol() -> None:
 
 
 def test_stable_leader_rejoins_rebalance_even_if_nothing_changed() -> None:
-    """K1.27, K1.45 (testJoinGroupFromUnchangedLeaderShouldRebalance)."""
+    """That is how a leader brings about a rebalance (K1.27, K1.45).
+
+    As in Kafka's testJoinGroupFromUnchangedLeaderShouldRebalance.
+    """
     bench = ClassicBench()
     first, _ = bench.form("A", "B")
     assert bench.joined(bench.join(join_of(first, "A"))) is None
@@ -182,7 +188,7 @@ def test_completing_unchanged_member_gets_its_answer_again() -> None:
 
 
 def test_preparing_rejoin_updates_timeouts_and_offers() -> None:
-    """K1.25."""
+    """What a member says while others are waited for counts at once (K1.25)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))
@@ -192,7 +198,7 @@ def test_preparing_rejoin_updates_timeouts_and_offers() -> None:
 
 
 def test_newcomer_may_wait_five_minutes_whatever_its_session() -> None:
-    """K1.22 (testNewMemberJoinExpiration)."""
+    """A fixed time in Kafka, too (K1.22; its testNewMemberJoinExpiration)."""
     bench = ClassicBench()
     form = replace(join_of("", "A"), rebalance_timeout_ms=1_000_000, session_timeout_ms=1_800_000)
     ref = bench.join(form)
@@ -206,7 +212,7 @@ def test_newcomer_may_wait_five_minutes_whatever_its_session() -> None:
 
 
 def test_full_stable_group_refuses_newcomers_only() -> None:
-    """K1.12; promised ids don't count, and are checked when they come (K1.14)."""
+    """GROUP_MAX_SIZE_REACHED without an id (K1.12); promised ids don't count and are checked when they come (K1.14)."""
     bench = ClassicBench(FULL)
     bench.form("A", None)
     assert bench.join_now(join_of("", "C")) == refuse_join(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -221,14 +227,17 @@ def test_id_that_is_not_the_instances_gets_no_seat_in_a_full_group() -> None:
 
 
 def test_static_member_returns_into_a_full_group() -> None:
-    """K1.13 as it should be: its instance has a seat, Kafka looks at the id only."""
+    """Its instance has a seat; Kafka looks at the member id only and refuses it (K1.13)."""
     bench = ClassicBench(FULL)
     bench.form("A", "B")
     assert bench.join_now(join_of("", "B")).generation == 1
 
 
 def test_full_rebalance_takes_the_first_comers_and_completes_without_the_others() -> None:
-    """K1.12 (testLastJoiningMembersAreKickedOutWhenRejoiningGroupWithMaxSize); nobody waits for the timer."""
+    """Who comes last loses its seat (K1.12), and nobody waits for the timer, as Kafka does.
+
+    After its testLastJoiningMembersAreKickedOutWhenRejoiningGroupWithMaxSize.
+    """
     bench = ClassicBench(EngineSettings(group_max_size=3))
     first, second, third = bench.form("A", "B", "C")
     smaller = EngineSettings(group_max_size=2)

@@ -35,7 +35,7 @@ def test_stable_follower_replaced_nobody_rebalances() -> None:
 
 @pytest.mark.parametrize(("skips", "leads", "listed"), [(False, False, 0), (True, True, 2)])
 def test_stable_leader_replaced_told_to_lead_only_from_version_9(skips: bool, leads: bool, listed: int) -> None:
-    """K1.41 a and b: before v9 it is shown its former id; from v9 on it leads and computes nothing (KIP-814)."""
+    """Before v9 it is shown its former id; from v9 on it leads and computes nothing (K1.41 a and b, KIP-814)."""
     bench = ClassicBench()
     first, _ = bench.form("A", "B")
     reply = bench.join_now(replace(join_of("", "A"), skips_assignment=skips))
@@ -45,7 +45,7 @@ def test_stable_leader_replaced_told_to_lead_only_from_version_9(skips: bool, le
 
 
 def test_stable_follower_of_version_9_skips_nothing() -> None:
-    """K1.41 a."""
+    """Skipping the assignment is a word to leaders (K1.41 a)."""
     bench = ClassicBench()
     bench.form("A", "B")
     reply = bench.join_now(replace(join_of("", "B"), skips_assignment=True))
@@ -62,7 +62,10 @@ def test_replacement_with_other_subscription_does_not_rebalance_but_is_kept() ->
 
 
 def test_replacement_that_changes_the_vote_rebalances() -> None:
-    """K1.43 (testReplaceStaticMemberInStableStateWithUpdatedProtocolTriggersRebalance)."""
+    """Another protocol would be chosen, so all meet anew (K1.43).
+
+    As in Kafka's testReplaceStaticMemberInStableStateWithUpdatedProtocolTriggersRebalance.
+    """
     bench = ClassicBench()
     for name in ("A", "B"):
         bench.join(replace(join_of("", name), protocols=offer("range", "sticky")))
@@ -77,7 +80,10 @@ def test_replacement_that_changes_the_vote_rebalances() -> None:
 
 
 def test_replacement_while_joining_fences_the_parked_join() -> None:
-    """K1.40 (testJoinGroupReplaceStaticMember): 82 that echoes the former id; the newcomer waits in its stead."""
+    """FENCED_INSTANCE_ID that echoes the former id; the newcomer waits in its stead (K1.40).
+
+    As in Kafka's testJoinGroupReplaceStaticMember.
+    """
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))

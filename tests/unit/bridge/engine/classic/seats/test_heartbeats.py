@@ -26,13 +26,16 @@ def test_heartbeats_refused_in_order_of_kafka() -> None:
 
 
 def test_heartbeat_of_unknown_group_unknown() -> None:
-    """K1.55."""
+    """Who is in no group is told to join anew: UNKNOWN_MEMBER_ID (K1.55)."""
     state = ClassicBench().bench.state
     assert judge_heartbeat(state, Heartbeat(GROUP, 1, MemberId("m"), None)) is UNKNOWN
 
 
 def test_heartbeat_extends_the_session_in_every_phase() -> None:
-    """K1.56 (testHeartbeatDuringPreparingRebalance, testHeartbeatDuringCompletingRebalance)."""
+    """Also where it is answered REBALANCE_IN_PROGRESS (K1.56).
+
+    As in Kafka's testHeartbeatDuringPreparingRebalance and testHeartbeatDuringCompletingRebalance.
+    """
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     seen: list[tuple[Phase, ErrorCode]] = []

@@ -22,7 +22,7 @@ def test_identity_judged_by_instance_first_then_by_id() -> None:
 
 
 def test_superseded_join_answered_not_coordinator() -> None:
-    """K1.52 as KAFKA-20938 mends it: the first of two parked requests is answered, not forgotten."""
+    """The first of two parked requests is answered, not forgotten as in Kafka 4.3 (K1.52, mended by KAFKA-20938)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     parked = bench.join(join_of(first, "A"))

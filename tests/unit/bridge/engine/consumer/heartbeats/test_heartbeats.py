@@ -34,7 +34,7 @@ def test_leaver_is_gone_and_the_group_empty() -> None:
 
 
 def test_leave_of_unknown_group_member_or_instance_is_refused() -> None:
-    """K2.11 to K2.13."""
+    """GROUP_ID_NOT_FOUND without the group (K2.11), UNKNOWN_MEMBER_ID without member (K2.12) or seat (K2.13)."""
     bench = Bench()
     seen = [bench.code(beat_request("a", LEAVE_EPOCH))]
     bench.join("a")
@@ -45,12 +45,12 @@ def test_leave_of_unknown_group_member_or_instance_is_refused() -> None:
 
 
 def test_static_leave_by_another_id_is_fenced() -> None:
-    """K2.13; version 0 with a blank id too (11.4)."""
+    """The seat is another member's (K2.13); version 0 with a blank id is answered so, too (11.4)."""
     assert [away("a"), away("b")] == [ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID]
 
 
 def test_static_member_may_leave_for_good_without_naming_its_seat() -> None:
-    """K2.12."""
+    """Without an instance id the member id is enough (K2.12)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     bench.leave("a")

@@ -45,7 +45,10 @@ def code(request: ConsumerGroupHeartbeat, speaks: Speaks = Speaks.CONSUMER) -> E
     ],
 )
 def test_malformed_heartbeat_is_invalid(request_: ConsumerGroupHeartbeat) -> None:
-    """K2.1 to K2.8 with 11.4; a translated member's request is its machine's business."""
+    """What a request must and must not say at each epoch (K2.1 to K2.8 with 11.4).
+
+    A translated member's request is its machine's business.
+    """
     assert code(request_) is ErrorCode.INVALID_REQUEST
     assert code(request_, Speaks.CLASSIC) is ErrorCode.NONE
 
@@ -69,7 +72,7 @@ def test_sound_heartbeat_has_no_fault(request_: ConsumerGroupHeartbeat) -> None:
 
 @pytest.mark.parametrize("name", ["sticky", ""])
 def test_assignor_not_configured_is_unsupported(name: str) -> None:
-    """K2.9; a blank name is one too (11.4)."""
+    """UNSUPPORTED_ASSIGNOR for a name that is not configured (K2.9), also for a blank one (11.4)."""
     assert code(replace(BEAT, server_assignor=name)) is ErrorCode.UNSUPPORTED_ASSIGNOR
     assert code(replace(BEAT, server_assignor=name), Speaks.CLASSIC) is ErrorCode.UNSUPPORTED_ASSIGNOR
 

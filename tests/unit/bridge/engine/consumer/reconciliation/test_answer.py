@@ -12,7 +12,7 @@ A, B = MemberId("a"), MemberId("b")
 
 
 def test_unchanged_assignment_is_left_out_unless_asked_for() -> None:
-    """K2.42."""
+    """A heartbeat that says everything asks for everything (K2.42)."""
     bench = Bench()
     bench.join("a")
     assert bench.beat("a").reply.assignment is None
@@ -42,7 +42,7 @@ def test_pending_names_what_others_hold() -> None:
 
 
 def test_member_waiting_for_others_is_settled_until_something_is_free() -> None:
-    """K2.35 and cost: a heartbeat that can't change anything is O(1)."""
+    """In Kafka its next heartbeat writes a record all the same (K2.35); one that can't change anything is O(1) here."""
     bench = Bench()
     bench.join("a")
     bench.join("b")
@@ -68,7 +68,7 @@ def test_revocation_arms_its_own_deadline_and_acknowledgement_clears_it() -> Non
 
 
 def test_leaver_is_answered_its_id_and_epoch_only() -> None:
-    """K2.14."""
+    """It has no assignment any more, and no next heartbeat to wait for (K2.14)."""
     bench = Bench()
     bench.join("a")
     reply = bench.leave("a").reply

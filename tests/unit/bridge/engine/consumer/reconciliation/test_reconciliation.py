@@ -103,7 +103,7 @@ def test_silence_is_no_acknowledgement() -> None:
 
 
 def test_acknowledged_revocation_reaches_the_target_epoch() -> None:
-    """K2.32, K2.33d."""
+    """Once nothing is pending (K2.32) and nothing is left to be added, a member is Stable at its target (K2.33 d)."""
     after = reconcile(holding(0, pending=[1]), around(parts(0), parts(0)))
     assert after == Current(epoch=5, previous_epoch=4, assigned=dict.fromkeys(parts(0), 2))
 

@@ -47,7 +47,7 @@ def test_throttled_group_answers_newcomers_with_the_old_epoch_and_nothing() -> N
 
 
 def test_throttled_group_computes_with_the_next_heartbeat_after_the_interval() -> None:
-    """K11.4 on 2.26, as Kafka does when nothing else wakes it."""
+    """That is when Kafka does, as nothing else wakes it (K11.4 on 2.26)."""
     bench = Bench(settings=THROTTLED)
     bench.join("a")
     bench.join("b")

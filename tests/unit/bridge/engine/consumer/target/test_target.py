@@ -44,7 +44,7 @@ def two_votes() -> Bench:
 
 
 def test_assignor_with_most_votes_is_chosen() -> None:
-    """K2.27; without votes the first configured, ties by the configured order."""
+    """Members that name an assignor vote (K2.27); without votes the first configured, ties by the configured order."""
     bench = two_votes()
     seen = [choose_assignor(bench.state, bench.group)]
     bench.leave("a")
@@ -56,7 +56,7 @@ def test_assignor_with_most_votes_is_chosen() -> None:
 
 
 def test_question_names_topics_that_exist() -> None:
-    """K9.1."""
+    """An assignor never hears of others (K9.1)."""
     bench = Bench()
     bench.join("a", "foo", "none")
     spec = make_spec(bench.state, bench.group)
@@ -122,7 +122,7 @@ def test_answer_that_breaks_ownership_is_no_target(answer: Mapping[MemberId, Par
 
 
 def test_target_waits_for_the_interval_and_for_survivors() -> None:
-    """K11.4 on 2.26, decision 9: the later of both counts."""
+    """Between two targets lies an interval (K11.4 on 2.26), and survivors come first (decision 9): the later counts."""
     settings = EngineSettings(group_consumer_assignment_interval_ms=1_000)
     bench = Bench(settings=settings)
     bench.join("a")

@@ -43,7 +43,7 @@ LEFT = LeftMember(member_id=MemberId("m-1"), instance_id=None, error=ErrorCode.U
 
 
 def test_reply_before_version_3_has_the_members_error_on_top() -> None:
-    """K1.57."""
+    """Those versions carry one member (K1.57)."""
     reply = LeaveGroupReply(error=ErrorCode.NONE, members=(LEFT,))
     assert reply_trip(ApiKey.LEAVE_GROUP, 2, reply) == LeaveGroupReply(error=ErrorCode.UNKNOWN_MEMBER_ID)
     assert reply_trip(ApiKey.LEAVE_GROUP, 3, reply) == reply

@@ -49,7 +49,7 @@ def test_request_arrives_whole() -> None:
 
 
 def test_reply_of_version_0_knows_no_member_type() -> None:
-    """K0.4 in 11.4."""
+    """Version 1 brought it (K0.4 in 11.4)."""
     reply = ConsumerGroupDescribeReply((GROUP,))
     unknown = replace(GROUP, members=(replace(MEMBER, member_type=-1),))
     assert reply_trip(ApiKey.CONSUMER_GROUP_DESCRIBE, 0, reply) == ConsumerGroupDescribeReply((unknown,))
