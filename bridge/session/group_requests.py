@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
-from bridge.migration.route import Road, Router
-from bridge.migration.translatable import find_obstacle, is_of_consumer_group
+from bridge.migration.route import Road, Router, find_obstacle, is_of_consumer_group
 from bridge.session.fatal_answers import member_of
 from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
 from bridge.session.split_requests import Merge, pieces_of, split

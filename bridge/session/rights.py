@@ -8,8 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum, auto
 
-from bridge.migration.route import Road
-from bridge.migration.translatable import is_of_consumer_group
+from bridge.migration.route import Road, is_of_consumer_group
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply

@@ -6,8 +6,7 @@ from functools import partial
 from typing import assert_never
 
 from bridge.migration.roster import Roster
-from bridge.migration.route import Road, Router
-from bridge.migration.translatable import find_obstacle
+from bridge.migration.route import Road, Router, find_obstacle
 from bridge.session.contracts import Access, Groups
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups

@@ -1,15 +1,21 @@
-"""Which road a group takes."""
+"""Which road a group takes, and who can be no member of a consumer group: the member machine sees it the same way."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.patterns import Form, PatternUnreadable
-from bridge.migration.route import REMEMBERED_NAME_MAX, Road, Router, Rule
+from bridge.migration.route import REMEMBERED_NAME_MAX, Road, Router, Rule, find_obstacle
+from tests.support.embedded_world import join_request
 from tests.support.kept_text import kept_chars
+from translators.classic_member.profile import Profile, read_profile
+from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.ids import GroupId, MemberId
 
 RULES = (Rule("orders-old*", Road.PASS), Rule("orders-*", Road.EMBEDDED), Rule("p?y", Road.UPSTREAM))
+GOOD = join_request("").protocols[0].metadata
 
 
 def test_first_matching_rule_wins_and_pass_is_the_default() -> None:
@@ -223,3 +229,36 @@ def test_changed_rules_count_from_then_on() -> None:
     assert (router.road(group), router.is_looked_up(group)) == (Road.EMBEDDED, True)
     router.change_rules((Rule("orders-1", Road.UPSTREAM, Form.EXACT),))
     assert (router.road(group), router.is_looked_up(group)) == (Road.UPSTREAM, False)
+
+
+@pytest.mark.parametrize(
+    ("request_", "word"),
+    [
+        (replace(join_request(""), protocol_type="connect"), "connect"),
+        (replace(join_request(""), protocols=(Protocol("custom", GOOD),)), "custom"),
+        (replace(join_request(""), protocols=()), "none"),
+        (replace(join_request(""), protocols=(Protocol("range", b"\xff"),)), "range"),
+    ],
+)
+def test_obstacle_is_named(request_: JoinGroup, word: str) -> None:
+    """An operator reads what the client sent."""
+    assert word in (find_obstacle(request_) or "")
+
+
+def test_member_with_one_known_assignor_is_translated() -> None:
+    """Clients that offer several are in the middle of a change."""
+    both = (Protocol("custom", b""), Protocol("range", GOOD))
+    assert find_obstacle(replace(join_request(""), protocols=both)) is None
+
+
+@given(
+    kind=st.sampled_from(["consumer", "connect", ""]),
+    protocols=st.lists(
+        st.builds(Protocol, st.sampled_from(["range", "sticky", "mine"]), st.sampled_from([GOOD, b"", b"\x00"])),
+        max_size=3,
+    ),
+)
+def test_there_is_an_obstacle_exactly_where_the_machine_refuses(kind: str, protocols: list[Protocol]) -> None:
+    """Else a member would be refused for good, or passed on although it could be translated."""
+    request = replace(join_request(""), protocol_type=kind, protocols=tuple(protocols))
+    assert (find_obstacle(request) is None) is isinstance(read_profile(request), Profile)
