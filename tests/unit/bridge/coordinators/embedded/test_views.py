@@ -416,8 +416,10 @@ def _committed(name: TopicName, code: ErrorCode) -> CommittedTopic:
 
 @pytest.mark.parametrize("broker_knows", [True, False])
 async def test_offsets_of_subscribed_topics_are_not_deleted(broker_knows: bool, autojump_clock: MockClock) -> None:
-    """What somebody reads is kept (K5.22). A group that never committed has nothing to delete, which is no error, but for
-    a topic that does not exist: Kafka tells that first.
+    """What somebody reads is kept (K5.22).
+
+    A group that never committed has nothing to delete, which is no error, unless the topic does not exist, which Kafka
+    tells first.
     """
     other = TopicName("other")
     async with embedded_world() as world:
