@@ -32,6 +32,7 @@ from tests.support.sasl_kafka import (
     GuardedKafka,
     bearer_token,
     login_of,
+    own_login,
     sasl_kafka,
     set_scram,
 )
@@ -209,7 +210,6 @@ def test_certificates_and_secrets_are_exchanged_and_nobody_notices(
 ) -> None:
     """Records go on inside TLS while the certificate that clients are shown and the bridge's own password change."""
     authority, password = Authority(tmp_path), tmp_path / "password"
-    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
     pair = authority.pair(HOST, name="bridge")
     settings = {
         **QUICK_SETTINGS,
@@ -217,9 +217,7 @@ def test_certificates_and_secrets_are_exchanged_and_nobody_notices(
         "listen.tls.certificate.path": str(pair),
         "certificates.watch.ms": "100",
         "metadata.refresh.ms": "200",
-        "upstream.sasl.mechanism": "SCRAM-SHA-256",
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(password),
+        **own_login(tmp_path, "SCRAM-SHA-256"),
     }
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
     with bridge_process(broker.bootstrap, (), tmp_path, settings, has_admin=True) as bridge:

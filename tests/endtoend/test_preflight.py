@@ -23,7 +23,7 @@ from bridge.wire.apis import ApiKey
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.rights import Line
-from tests.support.sasl_kafka import PASSWORDS, authorizing_kafka, login_of
+from tests.support.sasl_kafka import authorizing_kafka, login_of, own_login
 from translators.dialects.classic import (
     JoinGroup,
     JoinGroupReply,
@@ -165,13 +165,7 @@ def test_group_with_a_topic_that_a_client_may_not_see_is_not_taken_over(tmp_path
     """The classic protocol does not mind, the consumer protocol refuses it: said before, with the topic; once the right
     is given it can be moved.
     """
-    password = tmp_path / "password"
-    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
-    own = {
-        "upstream.sasl.mechanism": "PLAIN",
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(password),
-    }
+    own = own_login(tmp_path)
     with authorizing_kafka(tmp_path, {"half": WORD}, "4.3.1") as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
         for name in ("seen", "secret"):

@@ -22,7 +22,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.rights import REQUESTS, SINCE_KAFKA_4, TRANSACTION, Line, answered
-from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, authorizing_kafka, login_of
+from tests.support.sasl_kafka import GuardedKafka, authorizing_kafka, login_of, own_login
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, SyncGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
@@ -139,13 +139,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """One broker for all cells of its version."""
     version: str = request.param
     folder, topic = tmp_path_factory.mktemp("rights"), f"rights-{uuid.uuid4().hex[:8]}"
-    password = folder / "password"
-    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
-    own = {
-        "upstream.sasl.mechanism": "PLAIN",
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(password),
-    }
+    own = own_login(folder)
     # The machine may be slow, and the cells are about groups with members.
     sessions = {"group.consumer.session.timeout.ms": "45000", "group.consumer.heartbeat.interval.ms": "3000"}
     settings = {**QUICK_SETTINGS, **sessions, "authorization.cache.ms": str(KEEP_MS)}

@@ -20,7 +20,7 @@ from bridge.wire.codec.registry import encode_request
 from bridge.wire.sasl import Mechanism, authenticate_request, handshake_request
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.embedded_world import join_request
-from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_of, sasl_kafka
+from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_of, own_login, sasl_kafka
 from translators.dialects.classic import JoinGroup
 from translators.dialects.ids import GroupId
 
@@ -57,17 +57,6 @@ def bridge_to(upstream: str, directory: Path, settings: Mapping[str, str]) -> It
         yield bridge
     log = bridge.log.read_text(encoding="utf-8")
     assert not [password for password in PASSWORDS.values() if password in log]
-
-
-def own_login(directory: Path, mechanism: str, password: str = PASSWORDS["bridge"]) -> dict[str, str]:
-    """The settings by which the bridge logs in for itself."""
-    path = directory / "password"
-    path.write_text(f"{password}\n", encoding="utf-8")
-    return {
-        "upstream.sasl.mechanism": mechanism,
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(path),
-    }
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from kafka import KafkaConsumer
 
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.certificates import STORE_WORD, Authority, key_store, trust_store
-from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, login_of, sasl_kafka
+from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, login_of, own_login, sasl_kafka
 
 HOST = "127.0.0.1"
 SEED = 848
@@ -106,17 +106,13 @@ def world(broker: GuardedKafka, authority: Authority, tmp_path_factory: pytest.T
     for future in admin.create_acls(rights).values():
         future.result(PATIENCE_S)
     folder = tmp_path_factory.mktemp("bridge-secured")
-    password = folder / "password"
-    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
     settings = {
         **QUICK_SETTINGS,
         "listen.tls": "true",
         "listen.tls.certificate.path": str(authority.pair(HOST, name="bridge")),
         "upstream.tls": "true",
         "upstream.tls.trust.path": str(authority.trust),
-        "upstream.sasl.mechanism": MECHANISM,
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(password),
+        **own_login(folder, MECHANISM),
     }
     with bridge_process(broker.tls, ("embedded-*",), folder, settings) as bridge:
         world = World(bridge, broker, authority, topic)

@@ -19,7 +19,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.certificates import Authority
-from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, login_of, sasl_kafka
+from tests.support.sasl_kafka import PASSWORDS, GuardedKafka, login_of, own_login, sasl_kafka
 
 HOST = "127.0.0.1"
 PATIENCE_S = 120.0
@@ -56,17 +56,13 @@ def world(broker: GuardedKafka, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Clients have to show a certificate, and to log in behind it."""
     folder = tmp_path_factory.mktemp("bridge-tls")
     authority = Authority(folder)
-    password = folder / "password"
-    password.write_text(PASSWORDS["bridge"], encoding="utf-8")
     settings = {
         **QUICK_SETTINGS,
         "listen.tls": "true",
         "listen.tls.certificate.path": str(authority.pair(HOST, name="bridge")),
         "listen.tls.client.auth": "required",
         "listen.tls.trust.path": str(authority.trust),
-        "upstream.sasl.mechanism": "SCRAM-SHA-512",
-        "upstream.sasl.username": "bridge",
-        "upstream.sasl.password.path": str(password),
+        **own_login(folder, "SCRAM-SHA-512"),
     }
     topic = f"tls-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})

@@ -22,7 +22,7 @@ from bridge.demo.kafka_broker import start_broker
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerSettings
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.kafka import KafkaUnderTest, TopicFactory
-from tests.support.sasl_kafka import LISTENER, PASSWORDS, login_of, sasl_kafka
+from tests.support.sasl_kafka import LISTENER, PASSWORDS, login_of, own_login, sasl_kafka
 
 PARTITIONS = 6
 PATIENCE_S = 90.0
@@ -215,14 +215,9 @@ def test_busy_client_logs_in_anew_again_and_again(kind: str, tmp_path: Path) -> 
     with ExitStack() as stack:
         limited = {"connections.max.reauth.ms": str(REAUTH_MS)}
         kafka = stack.enter_context(sasl_kafka(tmp_path / "kafka", limited))
-        password = tmp_path / "password"
-        password.write_text(f"{PASSWORDS['bridge']}\n", encoding="utf-8")
-        own = {
-            "upstream.sasl.mechanism": "PLAIN",
-            "upstream.sasl.username": "bridge",
-            "upstream.sasl.password.path": str(password),
-        }
-        bridge = stack.enter_context(bridge_process(kafka.bootstrap, (), tmp_path, {**QUICK_SETTINGS, **own}))
+        bridge = stack.enter_context(
+            bridge_process(kafka.bootstrap, (), tmp_path, {**QUICK_SETTINGS, **own_login(tmp_path)})
+        )
         topic, group, out = make_topic(kafka.bootstrap, login), fresh(), tmp_path / f"{kind}.out"
         jaas = "org.apache.kafka.common.security.plain.PlainLoginModule"
         properties = tmp_path / "consumer.properties"
@@ -275,14 +270,9 @@ def test_client_that_dies_is_seen_off_by_another_of_the_same_login(tmp_path: Pat
     """Its session is over after ten seconds; a cluster with authentication kept its partitions for the broker's."""
     with ExitStack() as stack:
         kafka = stack.enter_context(sasl_kafka(tmp_path / "kafka", PATIENT_BROKER))
-        password = tmp_path / "password"
-        password.write_text(f"{PASSWORDS['bridge']}\n", encoding="utf-8")
-        own = {
-            "upstream.sasl.mechanism": "PLAIN",
-            "upstream.sasl.username": "bridge",
-            "upstream.sasl.password.path": str(password),
-        }
-        bridge = stack.enter_context(bridge_process(kafka.bootstrap, (), tmp_path, {**QUICK_SETTINGS, **own}))
+        bridge = stack.enter_context(
+            bridge_process(kafka.bootstrap, (), tmp_path, {**QUICK_SETTINGS, **own_login(tmp_path)})
+        )
         topic, group, login = make_topic(kafka.bootstrap, login_of("admin")), fresh(), login_of("alice")
         left = member(bridge.bootstrap, group, topic, **login)
         poll_until([left], lambda: len(left.owned) == PARTITIONS)

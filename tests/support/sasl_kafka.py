@@ -42,6 +42,17 @@ def login_of(name: str) -> dict[str, str]:
     }
 
 
+def own_login(directory: Path, mechanism: str = "PLAIN", password: str = PASSWORDS["bridge"]) -> dict[str, str]:
+    """The settings by which a bridge logs in for itself; its password stands in the file `password` there."""
+    path = directory / "password"
+    path.write_text(f"{password}\n", encoding="utf-8")
+    return {
+        "upstream.sasl.mechanism": mechanism,
+        "upstream.sasl.username": "bridge",
+        "upstream.sasl.password.path": str(path),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class GuardedKafka:
     """Where clients log in with SASL, where they need a TLS certificate, and where they need nothing."""
