@@ -3,12 +3,12 @@ held until it is known by which words the broker knows them.
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.course import InTurn
 from bridge.coordinators.moving.held_requests import CONSUMER_SESSION_MS, Sessions, Waiting
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, classic_member_of, joins_natively
@@ -33,12 +33,12 @@ from bridge.migration.moves.giveback import (
     begin,
     step,
 )
-from bridge.migration.moves.members import ClassicMember, rejoining
+from bridge.migration.moves.members import ClassicMember, rejoining, taken_over
 from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from translators.dialects.classic import JoinGroup, JoinGroupReply, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER, NO_GENERATION, MalformedBlob
-from translators.dialects.coordinator import Refused, TakenOver
+from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
@@ -91,8 +91,7 @@ class GiveBackMove:
         self._vias: dict[MemberId, Via] = {}
         self._sessions = Sessions(around.now_ms, self._members)
         self._waiting = Waiting(around.ways, self._sessions)
-        self._events: deque[Event] = deque()
-        self._is_stepping = False
+        self._in_turn = InTurn(self._step)
         self._end_machines(returning)
         self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
 
@@ -263,16 +262,8 @@ class GiveBackMove:
 
     def _happen(self, event: Event) -> None:
         """Take a step; what happens meanwhile waits for its end."""
-        self._events.append(event)
-        if self._is_stepping:
-            return
-        self._is_stepping = True
-        try:
-            while self._events:
-                self._step(self._events.popleft())
-        finally:
-            self._is_stepping = False
-        self._let_go_where_known()
+        if self._in_turn.take(event):
+            self._let_go_where_known()
 
     def _step(self, event: Event) -> None:
         before = self.state.members
@@ -387,23 +378,9 @@ class GiveBackMove:
         member = self._members[member_id]
         if member_id not in self._epochs or self._upstream.seat(key) is not None:
             return
-        taken = TakenOver(
-            member=key,
-            client=member.client,
-            instance_id=member.instance_id,
-            protocols=member.protocols,
-            session_timeout_ms=member.session_timeout_ms,
-            rebalance_timeout_ms=member.rebalance_timeout_ms,
-            protocol_name=member.protocol_name,
-            wants=member.subscription(),
-            epoch=self._epochs[member_id],
-            generation=member.generation,
-            handed=member.using,
-            using=member.using,
-            session_deadline_ms=self._around.now_ms() + member.session_timeout_ms,
-            via=self._vias.get(member_id, NOWHERE),
-        )
-        self._upstream.take_over((taken,))
+        known = replace(member, epoch=self._epochs[member_id])
+        via = self._vias.get(member_id, NOWHERE)
+        self._upstream.take_over((taken_over(known, self._group_id, self._around.now_ms(), via),))
 
     def _end_if_over(self) -> None:
         if not self._has_ended and self.state.is_over:

@@ -4,11 +4,11 @@ as it is not known whose they are.
 
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from bridge.coordinators.moving.course import InTurn
 from bridge.coordinators.moving.dealing import deals_anew, stand_otherwise
 from bridge.coordinators.moving.held_requests import Sessions, Waiting
 from bridge.coordinators.moving.progress import Progress
@@ -17,7 +17,7 @@ from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sente
 from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
 from bridge.log_lines import PASSING, LogFields
-from bridge.migration.moves.members import ClassicMember
+from bridge.migration.moves.members import ClassicMember, taken_over
 from bridge.migration.moves.takeover import (
     Answered,
     AskMember,
@@ -45,7 +45,7 @@ from bridge.ports import BrokerUnreachable
 from translators.classic_member.talking import SERVER_ASSIGNORS
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
-from translators.dialects.coordinator import Granted, Inquiry, Refused, TakenOver
+from translators.dialects.coordinator import Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
 from translators.dialects.messages import GroupReply
@@ -116,8 +116,7 @@ class TakeOverMove:
         self._vias: dict[MemberId, Via] = {}
         self._sessions = Sessions(around.now_ms, self._members)
         self._waiting = Waiting(around.ways, self._sessions)
-        self._events: deque[Event] = deque()
-        self._is_stepping = False
+        self._in_turn = InTurn(self._step)
         unsure = frozenset(self._members) if is_resumed else frozenset[MemberId]()
         generations = {one: it.generation for one, it in self._members.items() if it.generation >= 0}
         generations |= {one: seats[one].seat_generation for one in seats.keys() & self._members.keys()}
@@ -309,16 +308,8 @@ class TakeOverMove:
 
     def _happen(self, event: Event) -> None:
         """Take a step; what happens meanwhile waits for its end."""
-        self._events.append(event)
-        if self._is_stepping:
-            return
-        self._is_stepping = True
-        try:
-            while self._events:
-                self._step(self._events.popleft())
-        finally:
-            self._is_stepping = False
-        self._let_go_where_known()
+        if self._in_turn.take(event):
+            self._let_go_where_known()
 
     def _step(self, event: Event) -> None:
         before = self.state.members
@@ -474,23 +465,9 @@ class TakeOverMove:
             self._upstream.names.put(MemberRef(self._group_id, member_id), seat.seat_id)
         heard = self.state.members[member_id].generation
         assert heard is not None, "who was asked for was heard"
-        taken = TakenOver(
-            member=MemberRef(self._group_id, member_id),
-            client=member.client,
-            instance_id=member.instance_id,
-            protocols=member.protocols,
-            session_timeout_ms=member.session_timeout_ms,
-            rebalance_timeout_ms=member.rebalance_timeout_ms,
-            protocol_name=member.protocol_name,
-            wants=member.subscription(),
-            epoch=epoch,
-            generation=heard if seat is None else seat.generation,
-            handed=member.using,
-            using=member.using,
-            session_deadline_ms=self._around.now_ms() + member.session_timeout_ms,
-            via=self._vias.get(member_id, NOWHERE),
-        )
-        self._upstream.take_over((taken,))
+        known = replace(member, epoch=epoch, generation=heard if seat is None else seat.generation)
+        via = self._vias.get(member_id, NOWHERE)
+        self._upstream.take_over((taken_over(known, self._group_id, self._around.now_ms(), via),))
         LOG.info(
             "group %r: member %r of client %r is a consumer member at its broker now, epoch %d, and was not disturbed",
             *(self._group_id, member_id, member.client.client_id, epoch),

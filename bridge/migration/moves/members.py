@@ -15,7 +15,17 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
     encode_subscription,
 )
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberId, TopicName, TopicPartition
+from translators.dialects.coordinator import TakenOver
+from translators.dialects.ids import (
+    ClientIdentity,
+    GroupId,
+    InstanceId,
+    MemberId,
+    MemberRef,
+    TopicName,
+    TopicPartition,
+    Via,
+)
 
 FIRST_WITH_OWNED = 1
 FIRST_WITH_GENERATION = 2
@@ -51,6 +61,28 @@ class ClassicMember:
             if protocol.name == self.protocol_name:
                 return decode_subscription(protocol.metadata)
         raise MalformedBlob(f"protocol: {self.protocol_name!r} is not among those of the member")
+
+
+def taken_over(member: ClassicMember, group_id: GroupId, now_ms: int, via: Via) -> TakenOver:
+    """The member with a machine of its own from now on, which its broker knows at its `epoch`: its client has
+    everything that it was handed, is at work, and has its whole session before it. Raises `MalformedBlob`.
+    """
+    return TakenOver(
+        member=MemberRef(group_id, member.member_id),
+        client=member.client,
+        instance_id=member.instance_id,
+        protocols=member.protocols,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        protocol_name=member.protocol_name,
+        wants=member.subscription(),
+        epoch=member.epoch,
+        generation=member.generation,
+        handed=member.using,
+        using=member.using,
+        session_deadline_ms=now_ms + member.session_timeout_ms,
+        via=via,
+    )
 
 
 def rejoining(member: ClassicMember, group_id: GroupId, generation: int) -> JoinGroup:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 import trio
 
-from bridge.coordinators.moving.course import course
+from bridge.coordinators.moving.course import InTurn, course
 from translators.machine import Step
 
 
@@ -56,3 +56,33 @@ async def test_failure_leaves_the_state_before_it() -> None:
     with pytest.raises(ZeroDivisionError):
         await go()
     assert states == [7]
+
+
+def test_what_happens_in_the_middle_of_a_step_waits_for_its_end() -> None:
+    """Whoever carries an effect out may be answered at once; the state it would see then is not there yet."""
+    told: list[tuple[str, bool]] = []
+
+    def step(event: str) -> None:
+        told.append((f"{event} begins", True))
+        if event == "first":
+            told.append(("second came", in_turn.take("second")))
+        told.append((f"{event} ends", True))
+
+    in_turn = InTurn(step)
+    assert in_turn.take("first")
+    assert [word for word, _ in told] == ["first begins", "second came", "first ends", "second begins", "second ends"]
+    assert ("second came", False) in told
+
+
+def test_events_go_on_behind_a_step_that_failed() -> None:
+    """A bug in one of them ends that step; what comes next is not taken for something in its middle."""
+    taken: list[int] = []
+
+    def step(event: int) -> None:
+        taken.append(1 // event)
+
+    in_turn = InTurn(step)
+    with pytest.raises(ZeroDivisionError):
+        in_turn.take(0)
+    assert in_turn.take(1)
+    assert taken == [1]

@@ -10,6 +10,7 @@ from bridge.migration.moves.members import (
     ClassicMember,
     from_json,
     rejoining,
+    taken_over,
     to_json,
     with_generation,
     with_owned,
@@ -24,7 +25,7 @@ from translators.dialects.consumer_protocol import (
     decode_subscription,
     encode_subscription,
 )
-from translators.dialects.ids import InstanceId, MemberId, TopicPartition
+from translators.dialects.ids import NOWHERE, InstanceId, MemberId, MemberRef, TopicPartition
 
 USING = frozenset({TopicPartition(TOPIC, 1)})
 MEMORY = b"\0\0\0\x01" + b"\0\x01t" + b"\0\0\0\x01" + b"\0\0\0\x01"
@@ -55,6 +56,17 @@ def member(*protocols: Protocol) -> ClassicMember:
         generation=3,
         using=USING,
     )
+
+
+def test_member_that_is_taken_over_has_what_it_was_handed_and_its_whole_session() -> None:
+    """Its client works on and notices nothing; one whose words can't be read has no machine made of it."""
+    known = replace(member(Protocol("range", encode_subscription(said(1)))), epoch=7)
+    taken = taken_over(known, GROUP, 1_000, NOWHERE)
+    assert (taken.member, taken.wants) == (MemberRef(GROUP, known.member_id), said(1))
+    assert (taken.handed, taken.using, taken.generation, taken.epoch) == (USING, USING, 3, 7)
+    assert (taken.session_deadline_ms, taken.is_completing, taken.joining, taken.syncing) == (11_000, False, None, None)
+    with pytest.raises(MalformedBlob):
+        taken_over(member(), GROUP, 1_000, NOWHERE)
 
 
 def test_member_joins_again_by_its_own_words_with_what_it_uses() -> None:
