@@ -200,16 +200,9 @@ class Ledger:
         if self._has_made_room:
             self._has_made_room = False
             return False
-        assert self._journal is not None, "without one nothing is full, and nothing grows"
-        async with self._compacting:
-            try:
-                await self._journal.compact(self._condense)
-            except JournalUnavailable as problem:
-                LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
-                return False
-            except Exception:
-                LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")
-                return False
+        assert self._journal is not None, "without one nothing is full"
+        if not await self._compact():
+            return False
         self._has_made_room = True
         self._begun -= 1
         self._begin(self._journal, self._written)
@@ -292,15 +285,19 @@ class Ledger:
         if is_due and self._nursery is not None:
             start_guarded(self._nursery, self.supervised, COMPACTION, self._compact)
 
-    async def _compact(self) -> None:
-        assert self._journal is not None, "without one nothing is full, and nothing grows"
+    async def _compact(self) -> bool:
+        """Condense the journal; whether that was possible."""
+        assert self._journal is not None, "without one nothing grows"
         async with self._compacting:
             try:
                 await self._journal.compact(self._condense)
             except JournalUnavailable as problem:
                 LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
+                return False
             except Exception:
                 LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
