@@ -7,7 +7,7 @@ import trio
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.mapped.groups import MappedGroups
-from bridge.coordinators.moving.descriptions import describe
+from bridge.coordinators.moving.descriptions import CoordinatorBusy, describe
 from bridge.coordinators.moving.engine_members import find_in_engine
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.sight import Tell
@@ -18,6 +18,7 @@ from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
 from bridge.migration.route import MOVED_MEMBERS_MAX, PLACED_GROUPS_MAX, Road, Router
 from bridge.ports import Broker, BrokerUnreachable, GroupRefused
+from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import quote
 from translators.dialects.ids import NOWHERE, GroupId, MemberId, MemberRef
@@ -146,7 +147,7 @@ class Candidates:
     async def _of_both_ways(self, order: MoveOrder) -> Members | tuple[Obstacle, ...]:
         """Members that are given back and then adopted: nobody else may be a consumer member of their group."""
         try:
-            described = await describe(self.broker, order.group_id)
+            described = await self._described_soon(order.group_id)
         except BrokerUnreachable as problem:
             return (_unaskable(problem),)
         here = await self._here_at_work(order.group_id)
@@ -156,6 +157,16 @@ class Candidates:
         members = described.members if isinstance(described, DescribedConsumerGroup) else ()
         others = [one for one in members if one.member_type != CLASSIC_MEMBER and one.member_id not in ours]
         return (_has_others(order.group_id, others[0].member_id),) if others else here
+
+    async def _described_soon(self, group_id: GroupId) -> DescribedGroup | DescribedConsumerGroup:
+        """The group as its broker has it; a coordinator that loads or moves is waited for."""
+        with trio.move_on_after(REST_S):
+            while True:
+                try:
+                    return await describe(self.broker, group_id)
+                except CoordinatorBusy:
+                    await trio.sleep(LOOK_S)
+        return await describe(self.broker, group_id)
 
     async def _here_at_work(self, group_id: GroupId) -> Members:
         """The same once each of them has a seat, for some time: who is in a rebalance just now, as after a restart of
@@ -253,6 +264,7 @@ class Candidates:
         return members
 
     async def _at_broker(self, group_id: GroupId) -> Members | tuple[Obstacle, ...]:
+        why = _restless(group_id)
         with trio.move_on_after(REST_S):
             while True:
                 try:
@@ -261,12 +273,16 @@ class Candidates:
                         await self.around.upstream.look_at_topics()
                         members = with_last_words(group_id, found.members, self.around.mapped)
                         return found.obstacles or as_clients_know(group_id, members, self.around.mapped)
+                except CoordinatorBusy as problem:
+                    why = _unaskable(problem)
                 except BrokerUnreachable as problem:
                     return (_unaskable(problem),)
-                if found.is_empty:
-                    return (nobody(group_id),)
+                else:
+                    why = _restless(group_id)
+                    if found.is_empty:
+                        return (nobody(group_id),)
                 await trio.sleep(LOOK_S)
-        return (_restless(group_id),)
+        return (why,)
 
 
 def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:

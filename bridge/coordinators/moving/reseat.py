@@ -12,7 +12,7 @@ from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.adopt import find_difference
 from bridge.coordinators.moving.course import course
-from bridge.coordinators.moving.descriptions import describe
+from bridge.coordinators.moving.descriptions import describe, undescribed
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.surroundings import SCOUT_ID
@@ -248,11 +248,7 @@ class ReseatMove(RestingGroup[HeldT]):
         try:
             return await describe(self._around.broker, self._group_id)
         except BrokerUnreachable as problem:
-            return Obstacle(
-                "EB-MOVE-225",
-                f"the broker can't describe {quote(self._group_id)}: {problem}",
-                "give the bridge's own login DESCRIBE on the group, and order the move again",
-            )
+            return undescribed(self._group_id, problem)
 
     # ------------------------------------------------------------------ the scout
 

@@ -15,7 +15,6 @@ SHARED = {
     ),
     "EB-MOVE-206": "a journal that fails, before a move is begun and before a part of it is",
     "EB-MOVE-224": "a group that is not at rest, by its members' heartbeats and by what its broker says",
-    "EB-MOVE-225": "a group that its broker can't describe, as it is adopted and as it is reseated",
     "EB-PLAN-015": "no plan of that name, and none that could have it",
     "EB-NET-012": "no broker, for a client or for the bridge's own questions",
     "EB-NET-030": "an answer that can't be read, on a connection for one question or for many",
