@@ -265,8 +265,9 @@ async def _play_rounds(bootstrap: str) -> list[float]:
     players = tuple(player(f"m{number}", number, "", None) for number in range(ROUND_MEMBERS))
     generation, took_s = -1, list[float]()
     # One member pays the broker's initial delay, the others join it, and from then on all are known.
-    for seated in (players[:1], *[players] * (ROUNDS + 1)):
-        began = time.monotonic()
+    for count in (1, *[ROUND_MEMBERS] * (ROUNDS + 1)):
+        # As whom the broker knows them since the round before: by no ids they would be newcomers each time.
+        seated, began = players[:count], time.monotonic()
         deadline_ms = clock.now_ms() + ROUND_BOUND_MS
         ended = await play(
             coordinators, clock, Round(group_id=group, players=seated, deadline_ms=deadline_ms, generation=generation)
