@@ -3,7 +3,6 @@ killed and started again, with Kafka's own command line programs at hand.
 """
 
 import base64
-import os
 import signal
 import socket
 import struct
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from bridge.demo.errors import KafkaLaunchError
+from bridge.demo.free_ports import FREE_PORTS, PORT_FIRST, PORT_LAST
 from bridge.demo.kafka_jars import kafka_jars
 from bridge.demo.kafka_java import archive_options, find_java
 from bridge.demo.kafka_properties import (
@@ -131,27 +131,16 @@ READY_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 30.0
 POLL_S = 0.1
 LOG_TAIL_LINES = 40
-# Below the ports that the kernel hands out for outgoing connections, so that none takes a stopped broker's port.
-PORT_FIRST, PORT_LAST = 20_000, 32_000
 
 
 def free_ports(count: int) -> list[int]:
-    """Return loopback ports that nothing listens on, found from a place that differs between processes."""
-    span = PORT_LAST - PORT_FIRST
-    first = os.getpid() * 101 % span
-    found: list[int] = []
-    for offset in range(span):
-        port = PORT_FIRST + (first + offset) % span
-        with socket.socket() as attempt:
-            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                attempt.bind((HOST, port))
-            except OSError:
-                continue
-        found.append(port)
-        if len(found) == count:
-            return found
-    raise KafkaLaunchError(f"EB-KAFKA-004: no {count} free ports between {PORT_FIRST} and {PORT_LAST} on {HOST}")
+    """Return loopback ports that nothing listens on and that nobody else draws, also while this broker is dead."""
+    ports = FREE_PORTS.draw(count)
+    if ports is None:
+        raise KafkaLaunchError(
+            f"EB-KAFKA-004: no {count} free ports in a row between {PORT_FIRST} and {PORT_LAST} on {HOST}"
+        )
+    return list(ports)
 
 
 def fresh_cluster_id() -> str:

@@ -2,8 +2,6 @@
 the story.
 """
 
-import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,6 +12,7 @@ from pathlib import Path
 import trio
 
 from bridge.demo.errors import DemoError
+from bridge.demo.free_ports import FREE_PORTS, LOOPBACK, PORT_FIRST, PORT_LAST
 
 LINE_BYTES_MAX = 65_536
 LAST_LINE_CHARS = 500
@@ -110,8 +109,6 @@ def _last_line(service: Service) -> str:
     return f"{said} (all of it is in {service.log})"
 
 
-LOOPBACK = "127.0.0.1"
-PORT_FIRST, PORT_LAST = 20_000, 32_000
 BROKERS_MAX = 12
 """The highest id of a broker: ports for ids from 0 to this one are kept free behind the bootstrap port."""
 
@@ -136,18 +133,17 @@ class BridgePlace:
 
 
 def free_place() -> BridgePlace:
-    """A row of loopback ports that nothing listens on, from a place that differs between processes.
+    """A row of loopback ports that nothing listens on and that nobody else draws, also while this bridge is dead.
 
     Raises DemoError (EB-DEMO-005) if there is no such row.
     """
     needed = BROKERS_MAX + 3
-    span = PORT_LAST - PORT_FIRST - needed
-    begin = os.getpid() * 37 % span
-    for offset in range(0, span, needed):
-        first = PORT_FIRST + (begin + offset) % span
-        if all(_is_free(port) for port in range(first, first + needed)):
-            return BridgePlace(listen=f"{LOOPBACK}:{first}", admin=f"{LOOPBACK}:{first + needed - 1}")
-    raise DemoError(f"EB-DEMO-005: no {needed} free ports in a row between {PORT_FIRST} and {PORT_LAST} on {LOOPBACK}.")
+    ports = FREE_PORTS.draw(needed)
+    if ports is None:
+        raise DemoError(
+            f"EB-DEMO-005: no {needed} free ports in a row between {PORT_FIRST} and {PORT_LAST} on {LOOPBACK}."
+        )
+    return BridgePlace(listen=f"{LOOPBACK}:{ports[0]}", admin=f"{LOOPBACK}:{ports[-1]}")
 
 
 def serve_command(upstream: str, embedded: str | None, place: BridgePlace, events: str | None = None) -> Sequence[str]:
@@ -163,13 +159,3 @@ def serve_command(upstream: str, embedded: str | None, place: BridgePlace, event
         *(() if events is None else ("--events", events)),
         *(word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")),
     ]
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as attempt:
-        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            attempt.bind((LOOPBACK, port))
-        except OSError:
-            return False
-    return True

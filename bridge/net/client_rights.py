@@ -69,10 +69,10 @@ NOTHING_HEARD = Finding(reads=None)
 Take = Callable[[Finding], None]
 
 
-OWN_WORD_MS, OWN_WORD_AFTER = 300_000, 5
+OWN_WORD_MS, OWN_WORD_AFTER = 480_000, 8
 """So long a connection that shares answers with others goes without an answer of its own, at most so many times the
-time after which a right is asked for again: half of Kafka's `connections.max.idle.ms`. Heartbeats don't reach its
-broker, which would close it for that, or would say that the login is over.
+time after which a right is asked for again: two minutes less than Kafka's `connections.max.idle.ms`. Heartbeats don't
+reach its broker, which would close it for that, or would say that the login is over. It is most of what rights cost.
 """
 OTHERS_WAIT_MS = 2_000
 """So long a request waits for what is asked on another connection of whoever brokers take for the same: 1,500 newcomers

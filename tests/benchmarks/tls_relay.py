@@ -19,7 +19,8 @@ from tests.benchmarks.relays import KROXYLICIOUS_HOME, Between, find_haproxy, ha
 from tests.benchmarks.tls_broker import PLAIN
 from tests.support.certificates import Authority, key_store
 from tests.support.debian import Program
-from tests.support.scripted_broker import LOOPBACK, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK
 
 ROUNDS = 5
 MEGABYTES = 200

@@ -19,7 +19,8 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
 from tests.support.debian import Program, debian_program
 from tests.support.front import Front, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import GroupId, MemberId
 

@@ -19,8 +19,8 @@ from bridge.wire.apis import ApiKey
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT
 from tests.support.kafka import KafkaUnderTest, TopicFactory
 from tests.support.other_kinds import connect_command, running, share_command, streams_command
+from tests.support.ports import free_port
 from tests.support.restarted_bridge import RestartedBridge
-from tests.support.scripted_broker import free_port
 from tests.support.talker import Talker, talk
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.classic import (

@@ -12,7 +12,8 @@ import pytest
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader, request_frame
 from tests.support.bridge_process import bridge_process
-from tests.support.scripted_broker import LOOPBACK, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK
 from tests.support.topic_broker import topic_broker
 
 MIB = 1024 * 1024

@@ -14,8 +14,9 @@ from bridge.wire.codec.api import Fields, Record
 from bridge.wire.codec.registry import Request, decode_reply, encode_request, read_reply_fields, whole_request_frame
 from bridge.wire.frames import LENGTH_BYTES
 from tests.support.bridge_process import QUICK_SETTINGS
+from tests.support.ports import free_port
 from tests.support.restarted_bridge import RestartedBridge
-from tests.support.scripted_broker import LOOPBACK, free_port
+from tests.support.scripted_broker import LOOPBACK
 from tests.support.topic_broker import PARTITIONS, TOPIC, topic_broker
 from translators.dialects.classic import (
     Heartbeat,

@@ -3,7 +3,6 @@
 It must not know how bridges notice each other.
 """
 
-import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -101,11 +100,7 @@ def test_of_two_that_start_at_once_exactly_one_serves(
     places = [tmp_path / name for name in ("one", "other")]
     for place in places:
         place.mkdir()
-    bridges = [RestartedBridge(kafka_43.bootstrap, GLOB, places[0], chosen)]
-    host, _, port = bridges[0].bootstrap.rpartition(":")
-    with socket.create_server((host, int(port))):
-        # Else both would have the same place, which neither has taken yet.
-        bridges.append(RestartedBridge(kafka_43.bootstrap, GLOB, places[1], chosen))
+    bridges = [RestartedBridge(kafka_43.bootstrap, GLOB, place, chosen) for place in places]
     served: list[set[int]] = []
 
     def one_serves() -> bool:

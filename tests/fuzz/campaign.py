@@ -24,7 +24,7 @@ from tests.fuzz.canary import Song
 from tests.fuzz.strangers import Stranger, Tally
 from tests.fuzz.words import Learned
 from tests.support.bridge_process import QUICK_SETTINGS, ROOT, BridgeProcess, bridge_process
-from tests.support.scripted_broker import free_port
+from tests.support.ports import free_port
 
 MIB = 1024 * 1024
 STRANGERS = 60

@@ -1,8 +1,5 @@
 """A broker of a few lines on a real socket, for tests of the net room: it answers in order, when it is let."""
 
-import os
-import socket
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import trio
@@ -125,28 +122,6 @@ class ScriptedBroker:
 def request(api_key: int, version: int, correlation_id: int, body: bytes = b"", client_id: str = "client") -> bytes:
     """A request frame."""
     return request_frame(RequestHeader(0, api_key, version, correlation_id, client_id, 0), body)
-
-
-def free_port() -> int:
-    """A loopback port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def free_neighbours(count: int) -> int:
-    """The first of `count` free loopback ports in a row, below those that the kernel hands out."""
-    first = 10_000 + os.getpid() * 37 % 9_000
-    while True:
-        try:
-            with ExitStack() as held:
-                for port in range(first, first + count):
-                    probe = held.enter_context(socket.socket())
-                    probe.bind((LOOPBACK, port))
-                return first
-        except OSError:
-            first += count
 
 
 class RawClient:

@@ -4,7 +4,6 @@ It must not know what is tested.
 """
 
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pyspark
 
 from bridge.analytics.spark.session import provide_java
 from deploy.spark.package import ROOT
+from tests.support.ports import free_port
 
 SPARK_HOME = Path(pyspark.__file__).parent
 JOB = ROOT / "deploy" / "spark" / "job.py"
@@ -26,12 +26,6 @@ HOST = "127.0.0.1"
 
 class ClusterError(Exception):
     """A part of the cluster does not start; the text has the end of what it wrote."""
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server((HOST, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from bridge.config.configuration import Config, GroupRule
 from bridge.config.keys import Settings
 from bridge.migration.route import Road
 from tests.fuzz.broker import SpoilingBroker
-from tests.support.scripted_broker import LOOPBACK, RawClient, dial, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, RawClient, dial
 
 PATIENCE_S = 60.0
 

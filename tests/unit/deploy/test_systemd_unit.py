@@ -18,6 +18,7 @@ from bridge.config.keys import KEYS
 from bridge.demo.services import free_place
 from tests.architecture.source_tree import ROOT
 from tests.support.debian import Program, debian_program
+from tests.support.ports import free_port
 
 UNIT = ROOT / "deploy/systemd/epochbridge.service"
 PROGRAM, CONFIGURATION = "/opt/epochbridge/bin/epochbridge", "/etc/epochbridge/bridge.yaml"
@@ -111,8 +112,7 @@ def command_of(line: str, configuration: Path) -> list[str]:
 @contextmanager
 def cluster() -> Iterator[str]:
     """A broker that says who it is; a bridge is not ready without one."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [sys.executable, "-m", "tests.benchmarks.topic_server", address, "t", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as broker:
         try:

@@ -1,6 +1,5 @@
 """The client against real servers on loopback: the API, something else, and nothing."""
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from bridge.admin.client import (
 from bridge.admin.documents import encode, group_document, groups_document
 from tests.support.admin_served import admin_api, something_else
 from tests.support.admin_views import ORDERS, StillSnapshots
+from tests.support.ports import free_port
 
 
 def test_groups_come_as_the_api_wrote_them() -> None:
@@ -49,8 +49,7 @@ def test_unknown_group_is_the_sentence_of_the_api() -> None:
 
 def test_no_bridge_is_said_with_the_next_step() -> None:
     """EB-ADMIN-011 names address, cause and option."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     with pytest.raises(NoAnswer, match=rf"^EB-ADMIN-011: no bridge answers at {address} \(.*--admin"):
         ask_groups(address)
 

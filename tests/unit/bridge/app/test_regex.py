@@ -1,19 +1,17 @@
 """A pattern against a cluster that is not there; one that is there has `test_cli_regex`."""
 
-import socket
-
 import pytest
 
 from bridge.app.composition import AppError
 from bridge.app.regex import resolve_in_cluster
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
+from tests.support.ports import free_port
 
 
 def test_cluster_away_is_said_with_the_next_step() -> None:
     """EB-APP-003 names the brokers that were asked."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     config = Config(Settings(bootstrap=(address,), connect_timeout_ms=100))
     with pytest.raises(AppError, match=rf"^EB-APP-003: .* at {address} "):
         resolve_in_cluster("a", config)

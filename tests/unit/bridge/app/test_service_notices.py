@@ -14,7 +14,8 @@ import trio.testing
 from bridge.app.service_notices import ServiceNotices, announce
 from bridge.wire.apis import ApiKey
 from tests.support.front import Front, running, settings_for
-from tests.support.scripted_broker import ScriptedBroker, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import ScriptedBroker
 
 NOW_US = 1_234_567
 

@@ -20,14 +20,14 @@ from bridge.config.configuration import GroupRule
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.demo.services import free_place
 from bridge.migration.route import Road
+from tests.support.ports import free_port
 
 WAIT_S = 90
 
 
 def closed_port() -> str:
     """An address where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame
 from tests.support.front import Front, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, free_neighbours, free_port, request
+from tests.support.ports import free_neighbours, free_port
+from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, request
 
 ASK_METADATA = request(ApiKey.METADATA, 1, 1, bytes(4))
 

@@ -21,7 +21,8 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import Credentials, Mechanism
 from bridge.wire.versions import KNOWN, VersionRange
 from tests.support.front import settings_for
-from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker
 
 NO_SASL = b"\x00\x22\x00\x00\x00\x00"
 """ILLEGAL_SASL_STATE, which Kafka says on a listener without SASL."""

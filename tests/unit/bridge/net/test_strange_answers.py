@@ -15,7 +15,8 @@ from bridge.net.strange_answers import explain_end, explain_silence, explain_sta
 from bridge.session.broker_addresses import Address
 from bridge.wire.sasl import Credentials, Mechanism
 from tests.support.front import running, settings_for
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker
 
 Listener = Callable[[trio.SocketStream], Awaitable[None]]
 

@@ -1,13 +1,12 @@
 """The broker's life as a process, with a shell script in Java's place; tests/endtoend runs the real one."""
 
 import base64
-import socket
 from pathlib import Path
 
 import pytest
 
 from bridge.demo.errors import KafkaLaunchError
-from bridge.demo.kafka_broker import HOST, KafkaBroker, KafkaTools, free_ports, fresh_cluster_id
+from bridge.demo.kafka_broker import KafkaBroker, KafkaTools, free_ports, fresh_cluster_id
 from bridge.demo.kafka_properties import BrokerPlace, BrokerSettings
 
 
@@ -20,20 +19,6 @@ def make_broker(directory: Path, script: str) -> KafkaBroker:
     place = BrokerPlace(client_port=client_port, controller_port=controller_port, directory=directory)
     tools = KafkaTools(version="4.3.1", java=java, classpath="-", logging_option="-")
     return KafkaBroker(BrokerSettings(), place, tools)
-
-
-def test_free_ports_are_distinct_and_below_the_kernels_own() -> None:
-    """A stopped broker's port must not be taken by some outgoing connection."""
-    ports = free_ports(5)
-    assert len(set(ports)) == 5
-    assert all(20_000 <= port < 32_000 for port in ports)
-
-
-def test_taken_port_is_passed_over() -> None:
-    """A listener keeps its port."""
-    (port,) = free_ports(1)
-    with socket.create_server((HOST, port)):
-        assert free_ports(1) != [port]
 
 
 def test_cluster_id_is_a_uuid_without_leading_dash() -> None:

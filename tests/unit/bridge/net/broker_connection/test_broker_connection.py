@@ -8,7 +8,8 @@ from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from bridge.wire.proxy_protocol import LOCAL_HEADER
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 
 
 async def test_one_request_one_answer() -> None:

@@ -17,7 +17,8 @@ from bridge.wire.codec.registry import encode_request
 from bridge.wire.endpoints import Endpoint, brokers_in
 from bridge.wire.frames import response_frame
 from tests.support.front import front_of, running, settings_for
-from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, dial, free_port, request
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, MECHANISMS, ScriptedBroker, dial, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId

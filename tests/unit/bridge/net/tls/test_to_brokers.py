@@ -16,7 +16,8 @@ from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from tests.support.certificates import Authority, key_store, store_word, trust_store
 from tests.support.key_updates import OF_SERVER, EndRecords, logging_context
-from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, free_port, request
+from tests.support.ports import free_port
+from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
 from tests.support.tls_tunnel import front_of_tls, tunnel
 
 ANSWER = bytes(range(256)) * 4_000
