@@ -1,4 +1,4 @@
-"""Ports are drawn at one place, `bridge.demo.free_ports`: who looks for one alone may be given what another is to have."""
+"""Ports are drawn at one place, `bridge.demo.free_ports`: who looks for one alone may be given what another was."""
 
 import ast
 from collections.abc import Iterator

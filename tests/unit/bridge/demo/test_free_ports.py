@@ -41,7 +41,9 @@ def test_what_one_process_drew_no_other_draws(ports: FreePorts) -> None:
 
 def test_row_with_a_listener_in_it_is_passed_over(ports: FreePorts) -> None:
     """Whoever it is, and whether or not it drew its port here."""
-    (told,) = ports.draw(1) or ()
+    drawn = ports.draw(1)
+    assert drawn is not None
+    (told,) = drawn
     os.close(ports.claims.pop())
     with socket.create_server((LOOPBACK, told + BLOCK_PORTS - 1)):
         again = [row[0] for _ in range(750) if (row := ports.draw(1)) is not None]

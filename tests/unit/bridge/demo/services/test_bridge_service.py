@@ -3,7 +3,8 @@
 import socket
 
 from bridge.config.keys import KEYS
-from bridge.demo.services import BROKERS_MAX, LOOPBACK, SETTINGS, BridgePlace, free_place, serve_command
+from bridge.demo.free_ports import LOOPBACK
+from bridge.demo.services import BROKERS_MAX, SETTINGS, BridgePlace, free_place, serve_command
 
 
 def test_place_leaves_room_for_brokers_between_listener_and_admin() -> None:
