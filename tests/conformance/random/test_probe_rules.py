@@ -402,30 +402,37 @@ def test_in_its_own_version(
     assert rules.in_its_own_version(its, one) is forgiven
 
 
+NOBODY: Row = {"state": "Empty", "members": []}
 LISTED: Row = {"group_id": "$g", "state": "Empty", "type": "consumer"}
 
 
 @pytest.mark.parametrize(
-    ("kinds", "state", "members", "listed", "path", "forgiven"),
+    ("kinds", "shown", "listed", "path", "forgiven"),
     [
-        (("classic", "consumer"), "Empty", [], [LISTED], "views.DescribeGroups v6.groups[0].state", True),
-        (("classic", "consumer"), "Empty", [], [LISTED], "lists.by type classic[0].state", True),
-        (("classic", "consumer"), "Empty", [], [LISTED], "members.a.commits.own", False),
-        (("classic", "consumer"), "Empty", [{"member_id": "<a>"}], [LISTED], "lists.v5[0].type", False),
-        (("classic", "consumer"), "Stable", [], [LISTED], "lists.v5[0].type", False),
-        (("classic", "classic"), "Empty", [], [LISTED], "lists.v5[0].type", False),
-        (("consumer", "classic"), "Empty", [], [LISTED], "lists.v5[0].type", False),
-        (("classic", "consumer"), "Empty", [], [], "lists.v5[0].type", False),
-        (("classic", "consumer"), "Empty", [], [LISTED, LISTED], "lists.v5[0].type", False),
-        (("classic", "consumer"), "Empty", [], [{**LISTED, "state": "Stable"}], "lists.v5[0].state", False),
-        (("classic", "consumer"), "Empty", [], [{**LISTED, "type": "share"}], "lists.v5[0].type", False),
+        (("classic", "consumer"), NOBODY, [LISTED], "views.DescribeGroups v6.groups[0].state", True),
+        (("classic", "consumer"), NOBODY, [LISTED], "lists.by type classic[0].state", True),
+        (("classic", "consumer"), NOBODY, [LISTED], "members.a.commits.own", False),
+        (
+            ("classic", "consumer"),
+            {"state": "Empty", "members": [{"member_id": "<a>"}]},
+            [LISTED],
+            "lists.v5[0].type",
+            False,
+        ),
+        (("classic", "consumer"), {"state": "Stable", "members": []}, [LISTED], "lists.v5[0].type", False),
+        (("classic", "classic"), NOBODY, [LISTED], "lists.v5[0].type", False),
+        (("consumer", "classic"), NOBODY, [LISTED], "lists.v5[0].type", False),
+        (("classic", "consumer"), NOBODY, [], "lists.v5[0].type", False),
+        (("classic", "consumer"), NOBODY, [LISTED, LISTED], "lists.v5[0].type", False),
+        (("classic", "consumer"), NOBODY, [{**LISTED, "state": "Stable"}], "lists.v5[0].state", False),
+        (("classic", "consumer"), NOBODY, [{**LISTED, "type": "share"}], "lists.v5[0].type", False),
     ],
 )
 def test_empty_of_another_kind(
-    kinds: tuple[str, str], state: str, members: list[Value], listed: list[Value], path: str, forgiven: bool
+    kinds: tuple[str, str], shown: Row, listed: list[Value], path: str, forgiven: bool
 ) -> None:
     """Both rest with nobody in them, and each is shown and listed as what it is."""
-    group: Value = {"error": "NONE", "state": state, "members": members}
+    group: Value = {"error": "NONE", **shown}
     gone: Value = {"error": "GROUP_ID_NOT_FOUND", "members": []}
     views: tuple[Value, Value] = (
         {"DescribeGroups v6": {"groups": [group]}},
@@ -433,7 +440,7 @@ def test_empty_of_another_kind(
     )
     sides = [
         [
-            seen(settled={"kind": kind, "state": state}),
+            seen(settled={"kind": kind, "state": shown["state"]}),
             seen(settled={"probes": {"views": its, "lists": {"v5": listed}}}),
         ]
         for kind, its in zip(kinds, views, strict=True)

@@ -1,7 +1,7 @@
 """The census as a running bridge takes it: what is asked of a cluster in memory, and what was heard."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -110,13 +110,25 @@ class NoGroups:
         return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What owners of groups know of their members: the seats of mapped ones, and what classic clients say of
+    themselves.
+    """
+
+    seats: Seats = field(default_factory=dict)
+    profiles: Mapping[MemberRef, Profile] = field(default_factory=dict)
+
+
+NOTHING_KNOWN = Known()
+
+
 def surveys(
     upstream: UpstreamCluster,
     followed: Mapping[GroupId, GroupTrack] | None,
     snapshots: Snapshots | None = None,
     road: Road = Road.PASS,
-    seats: Seats | None = None,
-    profiles: Mapping[MemberRef, Profile] | None = None,
+    known: Known = NOTHING_KNOWN,
 ) -> AppSurveys:
     """Over a cluster, and what was heard for a minute."""
     questions = BridgeQuestions()
@@ -124,8 +136,8 @@ def surveys(
     ears = Ears(
         tracks=lambda: followed,
         road=lambda _: road,
-        seats=lambda: seats or {},
-        profile=(profiles or {}).get,
+        seats=lambda: known.seats,
+        profile=known.profiles.get,
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
     )
@@ -188,7 +200,7 @@ async def test_member_whose_broker_knows_it_by_another_id_is_here() -> None:
     }
     seated: Seats = {GROUP: {MemberId("client"): MemberId("seat")}}
     for known in (seated, {}):
-        (one,) = (await surveys(cluster(answers), tracks(), seats=known).census()).groups
+        (one,) = (await surveys(cluster(answers), tracks(), known=Known(seats=known)).census()).groups
         (member,) = one.group.members
         assert (member.member_id, member.is_behind_bridge) == (("client", True) if known else ("seat", False))
 
@@ -326,7 +338,9 @@ async def test_translated_member_is_shown_as_it_joined(followed: Mapping[GroupId
     here = replace(ORDERS.members[0], member_id=MEMBER, protocol="classic")
     views = [replace(ORDERS, summary=replace(ORDERS.summary, group_id=GROUP, road="upstream"), members=(here,))]
     known = {MemberRef(GROUP, MEMBER): SAID}
-    taken = surveys(cluster({}, Entrance.LOGIN), followed, StillSnapshots(views=views), Road.UPSTREAM, profiles=known)
+    taken = surveys(
+        cluster({}, Entrance.LOGIN), followed, StillSnapshots(views=views), Road.UPSTREAM, Known(profiles=known)
+    )
     (one,) = (await taken.census()).groups
     (member,) = one.group.members
     assert (member.assignors, member.topics, member.rebalancing) == (
