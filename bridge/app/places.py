@@ -16,6 +16,8 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import KEYS, Settings
 from bridge.config.named_files import is_for_a_shell
 from bridge.config.secrets import without_login
+from bridge.journal.refusals import JournalForeign
+from bridge.journal.sqlite_file import refuse_strangers
 from bridge.migration.route import Road
 
 ADVERTISED = "advertised.host"
@@ -212,6 +214,12 @@ def _journal_faults(config: Config) -> Iterator[Fault]:
         elif ":" in path.parts[0]:
             hint = f"it is a path, not a URL: write it without the {path.parts[0]}// in front"
         yield _fault("journal.path", seen, hint, allowed=allowed)
+    else:
+        try:
+            refuse_strangers(path)
+        except JournalForeign as problem:
+            seen, _, hint = str(problem).partition("; ")
+            yield _fault("journal.path", seen, hint, allowed=allowed)
 
 
 def _event_faults(settings: Settings) -> Iterator[Fault]:

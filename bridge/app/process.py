@@ -16,6 +16,7 @@ from bridge.app.places import judge_folders, place_judges
 from bridge.app.rules import tell_findings
 from bridge.app.settings import parse_address, proxy_settings
 from bridge.app.tls import admin_tls
+from bridge.app.unread_keys import CODE_UNREAD, find_unread
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
@@ -59,6 +60,7 @@ def run_bridge(
         raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
     warn_of_rules(config)
+    warn_of_unread(config)
     calm_collector()
     raise_limit()
     give_memory_back()
@@ -74,6 +76,12 @@ def warn_of_rules(config: Config) -> None:
     for _, sentence in tell_findings(config):
         if not sentence.startswith(CODE_EVERYTHING):
             LOG.warning("%s", sentence, extra={"code": sentence.partition(":")[0]})
+
+
+def warn_of_unread(config: Config) -> None:
+    """Tell the log of keys that nothing reads."""
+    for _, sentence in find_unread(config.settings):
+        LOG.warning("%s", sentence, extra={"code": CODE_UNREAD})
 
 
 def calm_collector() -> None:

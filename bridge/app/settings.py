@@ -44,6 +44,7 @@ def proxy_settings(config: Config) -> ProxySettings:
     limits = Limits(
         connections_max=settings.limits_connections_max,
         new_connections_max=settings.limits_connections_address_rate_max,
+        address_connections_max=settings.limits_connections_address_max,
         frame_bytes_max=settings.wire_frame_bytes_max,
         group_frame_bytes_max=settings.wire_group_frame_bytes_max,
         offsets_frame_bytes_max=settings.wire_offsets_frame_bytes_max,

@@ -179,10 +179,14 @@ class _Asked:
 
 def _served(side: _Side, asked: _Asked, *, is_on: bool) -> ClientTls | None:
     """How those are spoken to who connect to one side. Raises ConfigError."""
+    auth_key = f"{side.name}.client.auth"
     if not is_on:
         side.refuse(TlsFile, f"{side.name}: true beside it")
+        if asked.certificates is not ClientCertificates.NONE:
+            # Whoever wrote it believes that nobody comes without a certificate, and everybody does.
+            seen = f"certificates are {asked.certificates.value}, and nobody asks for them without TLS"
+            raise ConfigError([_fault(auth_key, seen, f"{side.name}: true beside it", FaultCode.CONTRADICTION)])
         return None
-    auth_key = f"{side.name}.client.auth"
     if asked.certificates is ClientCertificates.NONE:
         side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{auth_key}: requested or required beside it")
     identity, trust = side.identity(), side.trust()

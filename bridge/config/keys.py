@@ -214,6 +214,13 @@ class Settings(KafkaSettings):
         "address.",
         within(),
     )
+    limits_connections_address_max: int = key(
+        "limits.connections.address.max",
+        INT_MAX,
+        "Connections of one address at once, as max.connections.per.ip; further ones are closed at once. Without limit "
+        "unless set, as in Kafka: many clients may share one address.",
+        within(),
+    )
     limits_requests_in_flight_max: int = key(
         "limits.requests.in-flight.max", 1_000, "Unanswered requests of one connection; then reading pauses.", within()
     )

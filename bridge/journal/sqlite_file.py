@@ -4,7 +4,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -27,7 +27,7 @@ from bridge.journal.acknowledged import (
     refuse_other_journal,
     refuse_unreadable_number,
 )
-from bridge.journal.refusals import JournalDamaged, JournalInUse, JournalRefused
+from bridge.journal.refusals import JournalDamaged, JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_schema import Origin
 from bridge.journal.wal_tail import WalScan, scan_log
 from bridge.ports import JournalFull, JournalUnavailable
@@ -210,6 +210,7 @@ def open_file(settings: FileSettings) -> JournalFile:
     reading = _read_number(path)
     wal = path.with_name(path.name + "-wal")
     try:
+        refuse_strangers(path)
         _make_private(path)
         log = wal.read_bytes() if wal.exists() else b""
         # By its whole path: SQLite takes `:memory:` for no file, and all that was kept was gone with the process.
@@ -231,6 +232,30 @@ def open_file(settings: FileSettings) -> JournalFile:
         if isinstance(problem, OSError):
             raise _not_opened(path, problem) from problem
         raise
+
+
+def refuse_strangers(path: Path) -> None:
+    """Raises JournalForeign for another program's file, and changes nothing of it: by a mistyped path everybody
+    but this user lost it.
+
+    A file with a number beside it is a journal, whatever became of it.
+    """
+    if acknowledged.path_beside(path).exists() or not path.is_file() or not path.stat().st_size:
+        return
+    # Without locks, and without files beside: SQLite has a database of others in its own mode by looking at it.
+    place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(place, timeout=0, uri=True)) as looked_at:
+            sqlite_schema.schema_version(looked_at, path)
+    except JournalDamaged:
+        # Of a journal that lost its number: whoever opens it says what is wrong.
+        return
+    except SQLITE_ERRORS as problem:
+        if _code(problem) == sqlite3.SQLITE_NOTADB:
+            raise JournalForeign(
+                f"{path} is no SQLite file, and no number of a journal is beside it, so it is another program's and "
+                "was left as it is; name a file of its own in journal.path"
+            ) from problem
 
 
 def _read_number(path: Path) -> Reading | Unreadable | None:

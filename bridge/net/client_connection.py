@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NoReturn
 
 import trio
 
@@ -31,6 +32,7 @@ from bridge.session.client_session import (
     Decision,
     Divided,
     LoggingIn,
+    NameTaken,
     Relayed,
     Rewritten,
     Submitted,
@@ -239,10 +241,7 @@ class ClientConnection:
                 return False
             self.traffic += 1
             self._shared.counters.bytes_from_clients += count
-            await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))
-            left = self.session.requests.bytes_to_pass_on
-            if left >= SPLICE_BYTES_MIN:
-                await self._broker.splice_rest(left)
+            left = await self._catch_up(self._take_nowait(buffer[:count], is_shared=True))
             if count < room and not left:
                 # The socket was emptied: asking it again would cost a call and an exception to hear so.
                 return True
@@ -279,9 +278,6 @@ class ClientConnection:
         await self._shared.poller.wait(descriptor, self._read_nowait)
         left_over, self._left_over = self._left_over, None
         await self._catch_up(left_over)
-        left = self.session.requests.bytes_to_pass_on
-        if left >= SPLICE_BYTES_MIN:
-            await self._broker.splice_rest(left)
 
     def _take_nowait(self, view: memoryview, *, is_shared: bool) -> LeftOver | None:
         """Deal with the pieces of what was received, up to the first that must wait, or until it is others'
@@ -302,7 +298,8 @@ class ClientConnection:
         self.uncork()
         return left_over
 
-    async def _catch_up(self, left_over: LeftOver | None) -> None:
+    async def _catch_up(self, left_over: LeftOver | None) -> int:
+        """Deal with what waits, and with a large rest of a request; gives how much of one there was to pass on."""
         while left_over is not None:
             if left_over.waiting is not None:
                 await self._deal(left_over.waiting)
@@ -310,6 +307,9 @@ class ClientConnection:
                 await trio.lowlevel.checkpoint()
                 self._dealt = 0
             left_over = self._take_nowait(left_over.rest, is_shared=False)
+        if (left := self.session.requests.bytes_to_pass_on) >= SPLICE_BYTES_MIN:
+            await self._broker.splice_rest(left)
+        return left
 
     def _deal_nowait(self, cut: Cut) -> Waiting | None:
         if isinstance(cut, Rejected):
@@ -354,7 +354,7 @@ class ClientConnection:
             self._forward(head, decision, came_ns)
         elif isinstance(decision, Answered):
             self._endings.report(decision.ended)
-        elif isinstance(decision, (Unplaced, Rejected)):
+        elif isinstance(decision, (Unplaced, NameTaken, Rejected)):
             return Waiting(head, decision, came_ns)
         return None
 
@@ -413,6 +413,9 @@ class ClientConnection:
             await self._submit_later(cut, decision)
         elif isinstance(decision, Unplaced):
             await self._place(cut, decision, came_ns)
+        elif isinstance(decision, NameTaken):
+            self._endings.report(self.session.refuse_name(decision, await self.rights.judge_name(decision.group_id)))
+            self.flush()
 
     async def _decide(self, head: Head, came_ns: int) -> None:
         await self.wait_until(self._may_take_more)
@@ -420,7 +423,6 @@ class ClientConnection:
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
-            return
         self._shared.counters.count_request(head.header.api_key)
         found = None
         if self.session.is_slow_to_read(head, offered):
@@ -436,7 +438,6 @@ class ClientConnection:
             return
         if not await self._broker.be_ready():
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "the request could not be forwarded"))
-            return
         self._forward(head, decision, came_ns)
 
     async def _submit_later(self, head: Head, submitted: Submitted | Divided) -> None:
@@ -464,7 +465,6 @@ class ClientConnection:
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
-            return
         session = self.session
         if refusal is None:
             decision = session.decide(head, offered, session.read_placed(head), is_placed=True)
@@ -477,7 +477,7 @@ class ClientConnection:
             await self._deal(waiting)
         self.flush()
 
-    async def _reject(self, rejected: Rejected) -> None:
+    async def _reject(self, rejected: Rejected) -> NoReturn:
         self.close(rejected.reason, rejected.detail)
         await trio.sleep_forever()
 

@@ -238,6 +238,14 @@ class ClientRights:
         found = self._session.read(head)
         return found.group_ids if isinstance(found, Unplaced) else ()
 
+    async def judge_name(self, group_id: GroupId) -> ErrorCode:
+        """Why somebody is refused who comes for a group of another kind under a name that is taken: who may not READ
+        that is told so, and nothing of the name.
+        """
+        await self.proof.wait_for()
+        judged = await self._judge(read_question(group_id))
+        return judged if isinstance(judged, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND
+
     def forget(self) -> None:
         """The connection is over, or its client logs in anew; what others of its identity share is still theirs."""
         for group_id in self._kept or ():

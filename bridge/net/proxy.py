@@ -48,7 +48,7 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
-from bridge.session.limits import Limits, NewConnections
+from bridge.session.limits import Limits, OpenConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,
@@ -189,9 +189,8 @@ class Proxy:
         self._connections: dict[int, ClientConnection] = {}
         self._next_connection = 0
         self._accepting: list[trio.CancelScope] = []
-        self._admitted = 0
+        self._open = OpenConnections(settings.limits)
         self._spare = Spare()
-        self._new_connections = NewConnections(settings.limits.new_connections_max)
         self._clients_max = clients_max(settings.limits.connections_max)
         if self._clients_max < settings.limits.connections_max:
             LOG.info(
@@ -332,16 +331,16 @@ class Proxy:
             self._turn_away(Rejected(CloseReason.NOT_BROUGHT, ""), host)
             return
         # Of a balancer those count whom it brings, once it has said so.
-        if not is_brought and not self._new_connections.admits(host, now_ms()):
+        if not is_brought and (reason := self._open.refusal(host, now_ms())) is not None:
             client.close()
-            self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), host)
+            self._turn_away(Rejected(reason, ""), host)
             return
-        if self._admitted >= self._clients_max:
+        if self._open.count >= self._clients_max:
             client.close()
-            wanted = self._settings.limits.connections_max
-            self._refused(CloseReason.TOO_MANY_CONNECTIONS if self._admitted >= wanted else CloseReason.NO_DESCRIPTORS)
+            is_full = self._open.count >= self._settings.limits.connections_max
+            self._refused(CloseReason.TOO_MANY_CONNECTIONS if is_full else CloseReason.NO_DESCRIPTORS)
             return
-        self._admitted += 1
+        self._open.begin("" if is_brought else host)
         serve: Callable[[], Awaitable[None]]
         if balancers is not None and is_brought:
             serve = partial(self._serve_brought, balancers, client, host, broker_id)
@@ -373,7 +372,7 @@ class Proxy:
     def _refused(self, reason: CloseReason) -> None:
         self._shared.counters.count_close(reason)
         told = "%s: a client was refused, %d are served: %s"
-        line = Line(logging.WARNING, told, (reason.code, self._admitted, reason.sentence))
+        line = Line(logging.WARNING, told, (reason.code, self._open.count, reason.sentence))
         self._shared.log.write(now_ms(), reason, line)
 
     async def _serve_brought(
@@ -388,14 +387,16 @@ class Proxy:
                 self._turn_away(heard, host)
                 return
             counted = heard.whom_to_count(host)
-            if counted is None or self._new_connections.admits(counted, now_ms()):
+            reason = None if counted is None else self._open.refusal(counted, now_ms())
+            if reason is None:
                 origin = self._origin(client, host, heard.route)
+                self._open.name(origin.host)
             else:
-                self._turn_away(Rejected(CloseReason.TOO_MANY_NEW_CONNECTIONS, ""), counted)
+                self._turn_away(Rejected(reason, ""), counted or host)
         finally:
             if origin is None:
                 client.close()
-                self._admitted -= 1
+                self._open.end("")
         if origin is not None:
             await self._way_in(client, origin, broker_id)()
 
@@ -417,7 +418,8 @@ class Proxy:
                 return
             is_served = True
         finally:
-            self._admitted -= not is_served
+            if not is_served:
+                self._open.end(origin.host)
         # One frame less for nearly all of them, which is kept as long as the connection is.
         serve = self._serve if self._is_known(broker_id) else self._serve_once_named
         await serve(transport, origin, broker_id, mapped)
@@ -447,7 +449,7 @@ class Proxy:
         finally:
             if not is_known:
                 transport.close()
-                self._admitted -= 1
+                self._open.end(origin.host)
         if is_known:
             await self._serve(transport, origin, broker_id, mapped)
 
@@ -483,7 +485,7 @@ class Proxy:
             await connection.linger()
         finally:
             connection.leave_broker()
-            self._admitted -= 1
+            self._open.end(origin.host)
 
     def _ended(self, connection: ClientConnection) -> None:
         reason, detail = connection.closed or (CloseReason.CLIENT_GONE, "")

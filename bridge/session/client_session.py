@@ -10,7 +10,7 @@ from bridge.session.bridge_login import BridgeLogin, BridgeLogins
 from bridge.session.broker_answers import AnswerCutter
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, Passing, PassingRequest
-from bridge.session.fatal_answers import LIVED_THROUGH, Ended, ending_in, ending_in_frame, member_of
+from bridge.session.fatal_answers import LIVED_THROUGH, Ended, ending_in, ending_in_frame, ends, member_of
 from bridge.session.group_requests import (
     NOTHING_KNOWN,
     DividedRequest,
@@ -133,7 +133,17 @@ class Divided(NamedTuple):
     merge: Merge
 
 
-Decision = Relayed | Rewritten | LoggingIn | Answered | Submitted | Divided | Unplaced | Rejected
+class NameTaken(NamedTuple):
+    """Somebody comes for a share or streams group under the name of a group that the bridge has, and is to be refused:
+    with what is told once it is known whether he may READ the group, as by brokers, which look at that first.
+    """
+
+    slot: Slot
+    header: RequestHeader
+    group_id: GroupId
+
+
+Decision = Relayed | Rewritten | LoggingIn | Answered | Submitted | Divided | Unplaced | NameTaken | Rejected
 
 
 class ClientSession:
@@ -509,11 +519,15 @@ class ClientSession:
                 return Relayed(self._reserve_stream(header), find_ending)
             hear = partial(self._hear_other_kind, header, group_id)
             return Rewritten(self._reserve(header), hear, find_ending=find_ending)
-        slot = self._reserve(header)
-        self.outbox.fill(slot, refuse_other_kind(header, group_id))
-        if not keeps_member(header.api_key):
-            return Answered(slot)
-        return Answered(slot, Ended(Road.EMBEDDED, header.api_key, ErrorCode.GROUP_ID_NOT_FOUND, group_id, None))
+        return NameTaken(self._reserve(header), header, group_id)
+
+    def refuse_name(self, taken: NameTaken, code: ErrorCode) -> Ended | None:
+        """Answer who came under a name that is taken; gives whom that ends."""
+        header = taken.header
+        self.outbox.fill(taken.slot, refuse_other_kind(header, taken.group_id, code))
+        if not ends(header.api_key, header.api_version, code):
+            return None
+        return Ended(Road.EMBEDDED, header.api_key, code, taken.group_id, None)
 
     def _hear_other_kind(self, header: RequestHeader, group_id: GroupId, frame: bytes) -> None:
         if is_let_in(header, frame):

@@ -181,6 +181,13 @@ class CloseReason(Enum):
         "EB-NET-027",
         "its address opens connections over and over (limits.connections.address.rate.max); raise that if it is shared",
     )
+    TOO_MANY_OF_ADDRESS = (
+        "EB-NET-028",
+        (
+            "as many connections of its address are open as one may have (limits.connections.address.max); see what "
+            "there opens connections and keeps them, or raise that if it is shared"
+        ),
+    )
     UNKNOWN_BROKER = (
         "EB-NET-151",
         (

@@ -1,7 +1,9 @@
 """Every bound of a client connection, by its name, and which messages count as large."""
 
+from collections import Counter
 from dataclasses import dataclass
 
+from bridge.session.close_reasons import CloseReason
 from bridge.session.grants import GRANTS_MAX, KEEP_MS
 from bridge.wire.codec.registry import Reply, Request
 from translators.dialects.offsets import (
@@ -38,6 +40,8 @@ class Limits:
     """Client connections at once; one more is accepted and closed."""
     new_connections_max: int = UNLIMITED
     """Connections that one address opens within a second; one more is accepted and closed."""
+    address_connections_max: int = UNLIMITED
+    """Connections of one address at once, as Kafka's `max.connections.per.ip`; one more is accepted and closed."""
     frame_bytes_max: int = 100 * MIB
     """Largest request, as Kafka's `socket.request.max.bytes`; larger ones close the connection."""
     group_frame_bytes_max: int = MIB
@@ -143,3 +147,38 @@ class NewConnections:
             return False
         self._counts[host] = count + 1
         return True
+
+
+class OpenConnections:
+    """Connections that were taken in and have not ended: in all, and by address."""
+
+    __slots__ = ("_by_host", "_new", "_of_address_max", "count")
+
+    def __init__(self, limits: Limits) -> None:
+        self.count = 0
+        self._by_host = Counter[str]()
+        self._new = NewConnections(limits.new_connections_max)
+        self._of_address_max = limits.address_connections_max
+
+    def refusal(self, host: str, now_ms: int) -> CloseReason | None:
+        """Why no further connection of an address is taken in."""
+        if self._by_host[host] >= self._of_address_max:
+            return CloseReason.TOO_MANY_OF_ADDRESS
+        return None if self._new.admits(host, now_ms) else CloseReason.TOO_MANY_NEW_CONNECTIONS
+
+    def begin(self, host: str) -> None:
+        """One is taken in; whose a balancer's is, is not known yet: that is the empty address."""
+        self.count += 1
+        self._by_host[host] += 1
+
+    def name(self, host: str) -> None:
+        """It is known by now of one of these."""
+        self.end("")
+        self.begin(host)
+
+    def end(self, host: str) -> None:
+        """One is over."""
+        self.count -= 1
+        self._by_host[host] -= 1
+        if not self._by_host[host]:
+            del self._by_host[host]

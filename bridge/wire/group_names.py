@@ -111,9 +111,21 @@ def is_let_in(header: RequestHeader, frame: bytes) -> bool:
     return code == ErrorCode.NONE
 
 
-def refuse_other_kind(header: RequestHeader, group_id: GroupId) -> bytes:
-    """GROUP_ID_NOT_FOUND as Kafka 4.3.1 says it where a group of that name is of another kind, as a whole frame."""
+NOT_FOUND = ErrorCode.GROUP_ID_NOT_FOUND
+_WORDS = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+}
+"""What Kafka tells an admin beside a code; of a member's answer it leaves them out."""
+
+
+def refuse_other_kind(header: RequestHeader, group_id: GroupId, code: ErrorCode = NOT_FOUND) -> bytes:
+    """A refusal as Kafka 4.3.1 says it, as a whole frame: GROUP_ID_NOT_FOUND where a group of that name is of another
+    kind, or why nobody hears of that.
+    """
     kind, tail = _TAILS[header.api_key]
-    message = nullable_string(f"Group {group_id} is not a {kind} group.", flexible=True)
-    body = _NOTHING + INT16.pack(ErrorCode.GROUP_ID_NOT_FOUND) + message + tail()
+    said = None if keeps_member(header.api_key) else _WORDS.get(code)
+    if code is NOT_FOUND:
+        said = f"Group {group_id} is not a {kind} group."
+    body = _NOTHING + INT16.pack(code) + nullable_string(said, flexible=True) + tail()
     return response_frame(header.api_key, header.api_version, header.correlation_id, body)

@@ -5,7 +5,7 @@ It must not know how rights are found out.
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,9 +20,11 @@ from confluent_kafka.cimpl import NewTopic
 from bridge.admin.client import ask_move, give_order, group_path, parse
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Request
+from bridge.wire.frames import RequestHeader, request_frame
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.rights import REQUESTS, SINCE_KAFKA_4, TRANSACTION, Line, answered
 from tests.support.sasl_kafka import GuardedKafka, authorizing_kafka, login_of, own_login
+from tests.support.talker import share_body, share_offsets_body, streams_body
 from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, LeavingMember, SyncGroup
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, TopicName
@@ -194,6 +196,48 @@ def test_every_cell_is_the_brokers(world: World) -> None:
                 members.append(consume(bootstrap, f"{road}-{kind}", world.topic, protocol, stack))
             differ.update(cells(world, kind, members))
     assert not differ, "\n".join(f"{cell}:\n  {one}\n  {two}" for cell, (one, two) in differ.items())
+
+
+OF_OTHER_KINDS: dict[ApiKey, tuple[int, Callable[[GroupId, str], bytes]]] = {
+    ApiKey.SHARE_GROUP_HEARTBEAT: (1, share_body),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: (0, lambda group, _: streams_body(group)),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: (0, share_offsets_body),
+}
+"""Requests of groups of other kinds, whose names are of consumer groups here."""
+OF_AN_UNSEEN_TOPIC = ("no-topic", ApiKey.SHARE_GROUP_HEARTBEAT)
+"""Deliberate: a broker says 29 of it first; who may READ the group is told at once here that it is of another kind."""
+
+
+def test_name_that_is_taken_is_refused_as_by_the_broker(world: World) -> None:
+    """To the byte, by who may READ the group and by who may not: nobody else is told what has the name."""
+    if world.version == "3.9.1":
+        # It has no groups of other kinds, and offers none of these.
+        return
+    differ, seen = {}, set()
+    with ExitStack() as stack:
+        for bootstrap, road in ((world.broker.bootstrap, "pass"), (world.bridge, "embedded")):
+            consume(bootstrap, f"{road}-names", world.topic, "consumer", stack)
+        for user in ON_GROUPS:
+            for api_key, (version, body) in OF_OTHER_KINDS.items():
+                answers = []
+                for bootstrap, group in ((world.broker.bootstrap, "pass-names"), (world.bridge, "embedded-names")):
+                    header = RequestHeader(0, api_key, version, 7, "rights", 0)
+                    frame = world.line(bootstrap, user).exchange(
+                        request_frame(header, body(GroupId(group), world.topic))
+                    )
+                    seen.add(ErrorCode(int.from_bytes(frame[13:15], "big")))
+                    answers.append(named_alike(frame, group))
+                if answers[0] != answers[1] and (user, api_key) != OF_AN_UNSEEN_TOPIC:
+                    differ[user, api_key] = answers
+    assert not differ
+    assert seen >= {ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.GROUP_ID_NOT_FOUND}
+
+
+def named_alike(frame: bytes, group: str) -> bytes:
+    """What an answer says behind its throttle time, whatever the group is called."""
+    said, name = frame[13:], group.encode()
+    # The length of the sentence that the name is in stands in one byte before it.
+    return said if name not in said else said[:2] + said[3:].replace(name, b"")
 
 
 def told(line: Line, group: str, topic: str) -> str:

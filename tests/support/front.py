@@ -21,7 +21,7 @@ from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import LOOPBACK, RawClient, ScriptedBroker, dial
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, RequestRef, TopicName, Via
+from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, TopicName, Via
 
 EMBEDDED_RULES = (Rule("embedded-*", Road.EMBEDDED),)
 
@@ -38,6 +38,8 @@ class RecordedGroups:
     """Heartbeats that were known again; None: none may be answered without being submitted."""
     subscribed: frozenset[TopicName] = frozenset()
     """What every member is subscribed to."""
+    held: frozenset[GroupId] = frozenset()
+    """The groups that there are."""
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """Remember a request."""
@@ -101,7 +103,10 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
         passing=passing,
         reply_routes=reply_routes,
         counters=counters,
-        known_groups=KnownGroups(subscribed=lambda _group_id, _member_id: front_groups.subscribed),
+        known_groups=KnownGroups(
+            subscribed=lambda _group_id, _member_id: front_groups.subscribed,
+            holds=lambda group_id: group_id in front_groups.held,
+        ),
     )
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, services)

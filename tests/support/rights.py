@@ -77,9 +77,9 @@ class Line:
         host, _, port = bootstrap.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S)
         if name is not None:
-            self._exchange(handshake_request(Mechanism.PLAIN, "rights"))
+            self.exchange(handshake_request(Mechanism.PLAIN, "rights"))
             token = plain_token(Credentials(mechanism=Mechanism.PLAIN, username=name, password=password))
-            answer = self._exchange(authenticate_request(token, "rights", FIRST_WITH_LIFETIME))
+            answer = self.exchange(authenticate_request(token, "rights", FIRST_WITH_LIFETIME))
             assert answer[8:10] == b"\x00\x00", f"{name} is not let in"
 
     def close(self) -> None:
@@ -88,10 +88,11 @@ class Line:
 
     def ask(self, api_key: ApiKey, version: int, request: Request) -> Reply:
         """What is answered to a request."""
-        frame = self._exchange(encode_request(api_key, version, 7, "rights", request))
+        frame = self.exchange(encode_request(api_key, version, 7, "rights", request))
         return decode_reply(api_key, version, frame[LENGTH_BYTES:])[1]
 
-    def _exchange(self, frame: bytes) -> bytes:
+    def exchange(self, frame: bytes) -> bytes:
+        """The answer to a frame, length prefix included."""
         self._socket.sendall(frame)
         start = self._receive(LENGTH_BYTES)
         return start + self._receive(int.from_bytes(start, "big"))

@@ -78,18 +78,11 @@ class Talker:
 
     def share(self, group_id: GroupId, topic: str) -> tuple[ErrorCode, bytes]:
         """A member of a share group joins; the code, and what comes behind the throttle time."""
-        member = nullable_string(str(uuid4()), flexible=True)
-        topics = b"\x02" + nullable_string(topic, flexible=True)
-        body = nullable_string(group_id, flexible=True) + member + INT32.pack(0) + b"\x00" + topics + b"\x00"
-        return self._other_kind(ApiKey.SHARE_GROUP_HEARTBEAT, 1, body)
+        return self._other_kind(ApiKey.SHARE_GROUP_HEARTBEAT, 1, share_body(group_id, topic))
 
     def streams(self, group_id: GroupId) -> tuple[ErrorCode, bytes]:
         """A member of a streams group says that it is there still."""
-        member = nullable_string(str(uuid4()), flexible=True)
-        nothing = b"\x00" * 4
-        body = nullable_string(group_id, flexible=True) + member + INT32.pack(5) + INT32.pack(0) + b"\x00\x00"
-        body += INT32.pack(-1) + b"\xff" + b"\x00\x00\x00" + b"\x00" + b"\xff" + nothing[:3] + b"\x00" + b"\x00"
-        return self._other_kind(ApiKey.STREAMS_GROUP_HEARTBEAT, 0, body)
+        return self._other_kind(ApiKey.STREAMS_GROUP_HEARTBEAT, 0, streams_body(group_id))
 
     def _other_kind(self, api_key: ApiKey, version: int, body: bytes) -> tuple[ErrorCode, bytes]:
         frame = self.exchange(request_frame(RequestHeader(0, api_key, version, 1, CLIENT_ID, 0), body))
@@ -103,6 +96,28 @@ class Talker:
             assert piece, "the other end closed"
             found += piece
         return found
+
+
+def share_body(group_id: GroupId, topic: str) -> bytes:
+    """A member of a share group joins (ShareGroupHeartbeat 1)."""
+    member = nullable_string(str(uuid4()), flexible=True)
+    topics = b"\x02" + nullable_string(topic, flexible=True)
+    return nullable_string(group_id, flexible=True) + member + INT32.pack(0) + b"\x00" + topics + b"\x00"
+
+
+def streams_body(group_id: GroupId) -> bytes:
+    """A member of a streams group says that it is there still (StreamsGroupHeartbeat 0)."""
+    member = nullable_string(str(uuid4()), flexible=True)
+    nothing = b"\x00" * 4
+    body = nullable_string(group_id, flexible=True) + member + INT32.pack(5) + INT32.pack(0) + b"\x00\x00"
+    return body + INT32.pack(-1) + b"\xff" + b"\x00\x00\x00" + b"\x00" + b"\xff" + nothing[:3] + b"\x00" + b"\x00"
+
+
+def share_offsets_body(group_id: GroupId, topic: str) -> bytes:
+    """An admin sets offsets for a share group (AlterShareGroupOffsets 0)."""
+    partitions = b"\x02" + INT32.pack(0) + bytes(8) + b"\x00"
+    topics = b"\x02" + nullable_string(topic, flexible=True) + partitions + b"\x00"
+    return nullable_string(group_id, flexible=True) + topics + b"\x00"
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from bridge.app.process import (
     first_known,
     run_bridge,
     warn_of_rules,
+    warn_of_unread,
 )
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -90,6 +91,16 @@ def test_rules_that_take_nothing_or_others_are_told_at_the_start(caplog: pytest.
     with caplog.at_level(logging.WARNING, "epochbridge.app"):
         warn_of_rules(Config(rules=quick_rules(["a-.*", "*", "b"], ())))
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["EB-RULE-005", "EB-RULE-002"]
+
+
+def test_keys_that_nothing_reads_are_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever starts without looking at the file first hears of them, too."""
+    with caplog.at_level(logging.WARNING, "epochbridge.app"):
+        warn_of_unread(load(None, {}, ["bootstrap=h:1", "events.bootstrap=h:1", "journal=memory", "journal.path=j"]))
+    assert [record.getMessage().split(": ")[:2] for record in caplog.records] == [
+        ["journal.path", "EB-CONFIG-017"],
+        ["events.bootstrap", "EB-CONFIG-017"],
+    ]
 
 
 def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:

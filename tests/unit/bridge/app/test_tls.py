@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.tls import broker_tls, client_tls
+from bridge.app.tls import admin_tls, broker_tls, client_tls
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault
 from bridge.config.keys import Settings
@@ -16,7 +16,7 @@ from tests.support.certificates import Authority, written
 def fault_of(settings: Settings) -> Fault:
     """The only one."""
     with pytest.raises(ConfigError) as found:
-        _ = (broker_tls(settings), client_tls(settings))
+        _ = (broker_tls(settings), client_tls(settings), admin_tls(settings))
     (fault,) = found.value.faults
     return fault
 
@@ -57,6 +57,18 @@ def test_files_that_nothing_reads_are_refused(tmp_path: Path) -> None:
         fault = fault_of(settings)
         assert path in fault.seen
         assert "beside it" in fault.allowed
+
+
+@pytest.mark.parametrize("auth", ["requested", "required"])
+def test_certificates_that_nobody_asks_for_are_refused(auth: str) -> None:
+    """Whoever wrote `required` believed that nobody came without one, and the port was open to all, in the clear."""
+    for settings, side in (
+        (Settings(listen_tls_client_auth=auth), "listen.tls"),
+        (Settings(admin_tls_client_auth=auth), "admin.tls"),
+    ):
+        fault = fault_of(settings)
+        assert (fault.key, fault.allowed) == (f"{side}.client.auth", f"{side}: true beside it")
+        assert auth in fault.seen
 
 
 def test_file_that_can_not_be_used_is_named_by_its_key(tmp_path: Path) -> None:

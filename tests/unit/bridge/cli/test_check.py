@@ -227,3 +227,19 @@ def test_finding_about_a_default_or_a_variable_has_no_line(
     monkeypatch.setenv("EPOCHBRIDGE_ADMIN_LISTEN", "0.0.0.0:9190")
     assert run(["check-config", str(file)]) == 0
     assert f"  {file}: finding admin.listen: EB-CONFIG-012" in capsys.readouterr().out
+
+
+def test_keys_that_nothing_reads_are_findings_with_their_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who gives the file of a journal and keeps none lost all groups with a restart, and nobody had said a word."""
+    file.write_text(
+        GOOD + "journal: memory\njournal.path: /var/lib/j.db\nevents.bootstrap: e:9092\n"
+        "admin.listen: off\nadmin.token.path: " + str(file.with_name("token")) + "\n"
+    )
+    file.with_name("token").write_text("a" * 16)
+    assert [run(["check-config", str(file), *more]) for more in ([], ["--strict"])] == [0, 1]
+    findings = [line for line in capsys.readouterr().out.splitlines() if "finding" in line]
+    assert [line.split(": ")[:3] for line in findings[:3]] == [
+        [f"  {file}:10", "finding admin.token.path", "EB-CONFIG-017"],
+        [f"  {file}:7", "finding journal.path", "EB-CONFIG-017"],
+        [f"  {file}:8", "finding events.bootstrap", "EB-CONFIG-017"],
+    ]

@@ -79,6 +79,7 @@ LISTED = (
     (f"{BROKERS}listen.tls: true\nlisten.tls.certificate.path: /tmp", "/tmp can't be read", "a file that can be read"),
     (f"{BROKERS}{RULE}journal.path: /nowhere/j.db", "'/nowhere/j.db'", "mkdir -p /nowhere"),
     (f"{BROKERS}{RULE}journal.path: /dev/null", "/dev/null is a pipe, a socket or a device", "name a file"),
+    (f"{BROKERS}{RULE}journal.path: /etc/passwd", "/etc/passwd is no SQLite file", "name a file of its own"),
     (f"{BROKERS}{RULE}journal.path: /tmp", "/tmp is a folder", "name a file in it, as in /tmp/journal.db"),
     (f"{BROKERS}events.path: /etc/passwd", "/etc/passwd is a file", "name a folder"),
     (f"{BROKERS}upstream.tls: true\nupstream.tls.trust.path: /no.pem", "/no.pem", "upstream.tls.trust.path"),

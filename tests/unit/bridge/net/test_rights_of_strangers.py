@@ -8,7 +8,9 @@ import trio
 from bridge.migration.route import Road, Rule
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.versions import KNOWN
 from tests.support.front import front_of, running, settings_for
+from tests.support.scripted_broker import request
 from tests.unit.bridge.net.test_client_rights import OURS, READ, SEEN, JudgingBroker, join, settle
 from translators.dialects.errors import ErrorCode
 from translators.dialects.offsets import OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
@@ -59,3 +61,27 @@ async def test_producer_hears_of_its_transactional_id_before_the_group(told: Err
         assert [item.error for topic in reply.topics for item in topic.partitions] == [told]
         assert front.groups.submitted == []
         assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.TXN_OFFSET_COMMIT]
+
+
+@pytest.mark.parametrize(
+    "api_key", [ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT, ApiKey.ALTER_SHARE_GROUP_OFFSETS]
+)
+async def test_who_may_not_read_a_group_is_not_told_that_its_name_is_taken(api_key: ApiKey) -> None:
+    """Not by those requests either that are of groups of another kind: brokers say 30 before they look at the name."""
+    version = KNOWN[api_key].highest
+    rest = b"\x01\x00" if api_key == ApiKey.ALTER_SHARE_GROUP_OFFSETS else b"\x02m" + bytes(20)
+    body = b"\x10embedded-orders" + rest
+    broker = JudgingBroker(operations=0)
+    async with front_of(broker) as front:
+        front.groups.held = frozenset({OURS})
+        client = await front.dial()
+        for number, (operations, code) in enumerate(
+            [(0, ErrorCode.GROUP_AUTHORIZATION_FAILED), (READ, ErrorCode.GROUP_ID_NOT_FOUND)]
+        ):
+            broker.operations = operations
+            await client.send(request(api_key, version, number, body))
+            correlation_id, answer = await client.answer()
+            assert correlation_id == number
+            assert int.from_bytes(answer[5:7], "big") == code
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS] * 2
+        assert broker.requests == [], "a broker would make such a group"

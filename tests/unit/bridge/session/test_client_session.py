@@ -13,6 +13,7 @@ from bridge.session.client_session import (
     ClientSession,
     Decision,
     LoggingIn,
+    NameTaken,
     Offered,
     Relayed,
     Rewritten,
@@ -297,8 +298,7 @@ def test_heartbeat_of_another_kind_passes_unless_the_bridge_has_a_group_of_that_
 
     assert isinstance(decided(frame), Rewritten)
     held.add(OURS)
-    refused = decided(frame)
-    assert isinstance(refused, Answered)
+    assert isinstance(decided(frame), NameTaken)
     assert isinstance(decided(frame.replace(b"embedded-x", b"embedded-y")), Rewritten)
     assert isinstance(decided(frame.replace(b"embedded-x", b"elsewhere!")), Relayed)
     assert isinstance(decided(request(api_key, KNOWN[api_key].highest, 7, b"\x7fshort")), Rejected)
@@ -352,27 +352,45 @@ def test_group_is_of_another_kind_once_the_broker_lets_somebody_in(api_key: ApiK
     assert reported == [(OURS, kind)]
 
 
-def test_offsets_of_a_share_group_are_set_under_no_name_that_the_bridge_has() -> None:
+@pytest.mark.parametrize(
+    ("api_key", "body"),
+    [
+        (ApiKey.ALTER_SHARE_GROUP_OFFSETS, b"\x0bembedded-x\x01\x00"),
+        (ApiKey.SHARE_GROUP_HEARTBEAT, b"\x0bembedded-x\x02m" + bytes(20)),
+        (ApiKey.STREAMS_GROUP_HEARTBEAT, b"\x0bembedded-x\x02m" + bytes(20)),
+    ],
+)
+def test_name_that_the_bridge_has_is_taken_for_every_other_kind(api_key: ApiKey, body: bytes) -> None:
     """The broker, which knows of no such group, would make one, and refuse every commit from then on; elsewhere they
-    pass, and tell nothing of the group: of topics that are not there it makes none.
+    pass, and those that set offsets tell nothing of the group: of topics that are not there it makes none.
+
+    What somebody is told waits for what he may: of 69 and 30 clients die, and an admin goes on.
     """
-    version = KNOWN[ApiKey.ALTER_SHARE_GROUP_OFFSETS].highest
-    frame = request(ApiKey.ALTER_SHARE_GROUP_OFFSETS, version, 7, b"\x0bembedded-x\x01\x00")
+    version = KNOWN[api_key].highest
+    frame = request(api_key, version, 7, body)
     offers = offer(KNOWN, rewrites_node_endpoints=False, has_embedded_rule=True)
     offered_now = Offered(broker=dict(KNOWN), answer=ApiVersionsAnswer(versions=offers))
+    header = RequestHeader(0, api_key, version, 7, None, 0)
 
-    def decided(known: KnownGroups) -> Decision:
+    def decided(known: KnownGroups) -> tuple[ClientSession, Decision]:
         one = ClientSession(replace(RULES, known_groups=known), 1, "10.0.0.9", SeenGroups())
         head = one.requests.cut(memoryview(frame), 0)
         assert isinstance(head, Head)
-        return one.decide(head, offered_now)
+        return one, one.decide(head, offered_now)
 
-    refused = decided(KnownGroups(holds=lambda _: True))
-    assert isinstance(refused, Answered)
-    assert refused.ended is None, "an admin goes on"
-    header = RequestHeader(0, ApiKey.ALTER_SHARE_GROUP_OFFSETS, version, 7, None, 0)
-    assert refused.slot.answer == refuse_other_kind(header, OURS)
-    assert isinstance(decided(KnownGroups()), Relayed)
+    for code, is_end in (
+        (ErrorCode.GROUP_ID_NOT_FOUND, True),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, True),
+        (ErrorCode.COORDINATOR_NOT_AVAILABLE, False),
+    ):
+        one, taken = decided(KnownGroups(holds=lambda _: True))
+        assert isinstance(taken, NameTaken)
+        assert taken.slot.answer is None
+        ended = one.refuse_name(taken, code)
+        assert taken.slot.answer == refuse_other_kind(header, OURS, code)
+        assert (ended is not None) == (is_end and api_key != ApiKey.ALTER_SHARE_GROUP_OFFSETS)
+    passing = Relayed if api_key == ApiKey.ALTER_SHARE_GROUP_OFFSETS else Rewritten
+    assert isinstance(decided(KnownGroups())[1], passing)
 
 
 def test_group_of_another_protocol_type_is_known_once_the_broker_lets_somebody_in() -> None:

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -219,12 +220,59 @@ def test_replaced_blocks_keep_the_order(tmp_path: Path) -> None:
     assert entries_of(settings) == [b"ab", b"c", b"d", b"e"]
 
 
-def test_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
-    """A wrong path does not cost anybody a database."""
-    settings = settings_in(tmp_path)
-    with closing(sqlite3.connect(settings.path)) as other:
+def database_of_another(path: Path) -> None:
+    """As any program has one."""
+    with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE mine (x)")
-    with pytest.raises(JournalForeign, match="another program's database"):
+
+
+def database_of_another_that_is_in_use(path: Path) -> None:
+    """Its last rows are in its log, as long as its program runs."""
+    database_of_another(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("INSERT INTO mine VALUES (1)")
+        log = path.with_name(path.name + "-wal")
+        kept = path.read_bytes(), log.read_bytes()
+    path.write_bytes(kept[0])
+    log.write_bytes(kept[1])
+
+
+def text_of_another(path: Path) -> None:
+    """No database at all."""
+    path.write_text("root:x:0:0:root:/root:/bin/bash\n" * 100, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (database_of_another, "another program's database"),
+        (database_of_another_that_is_in_use, "another program's database"),
+        (text_of_another, "is no SQLite file, and no number of a journal is beside it"),
+    ],
+)
+def test_file_of_another_program_is_left_alone(tmp_path: Path, make: Callable[[Path], None], said: str) -> None:
+    """A wrong path costs nobody a database, nor the right to read it: it was made private, and put in another mode
+    of SQLite's, before it was looked at. `--recover` takes it for no damaged journal either.
+    """
+    settings = settings_in(tmp_path)
+    make(settings.path)
+    settings.path.chmod(0o644)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for try_it in (open_file, recover_file):
+        with pytest.raises(JournalForeign, match=rf"journal\.db .*{said}.*; name a file of its own in journal\.path"):
+            try_it(settings)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert settings.path.stat().st_mode & 0o777 == 0o644
+
+
+def test_spoiled_journal_that_lost_its_number_is_another_programs_file(tmp_path: Path) -> None:
+    """Nothing tells it from one: whoever knows better moves it away."""
+    settings = settings_in(tmp_path)
+    write(settings)
+    spoil(settings.path, b"SQLite format 3")
+    beside(settings).unlink()
+    with pytest.raises(JournalForeign, match="no number of a journal is beside it"):
         open_file(settings)
 
 

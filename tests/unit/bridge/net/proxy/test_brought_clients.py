@@ -132,6 +132,28 @@ async def test_new_connections_are_counted_by_whom_they_bring() -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_open_connections_are_counted_by_whom_they_bring() -> None:
+    """A balancer has as many as it brings, and who comes by it no more than others."""
+    broker = ScriptedBroker()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        settings = replace(settings_for(broker, Limits(address_connections_max=1)), balancers=HERE)
+        async with running(settings) as front:
+            for number in range(5):
+                client = await front.dial()
+                await client.send(header(replace(ROUTE, source=Peer(f"203.0.113.{number}", 1))), ASK_METADATA)
+                assert await client.ids(1) == [1]
+            again = await front.dial()
+            await again.send(header(replace(ROUTE, source=Peer("203.0.113.4", 1))), ASK_METADATA)
+            assert await again.is_closed()
+            await client.stream.aclose()
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            again = await front.dial()
+            await again.send(header(replace(ROUTE, source=Peer("203.0.113.4", 1))), ASK_METADATA)
+            assert await again.ids(1) == [1]
+        nursery.cancel_scope.cancel()
+
+
 async def test_clients_that_say_nothing_are_counted_as_anybody() -> None:
     """Also in a network that is believed: it may be everybody's, as that of a Kubernetes cluster is."""
     broker = ScriptedBroker()

@@ -157,6 +157,21 @@ async def test_one_address_opens_so_many_connections_a_second(
             assert await client.ids(1) == [1]
 
 
+async def test_one_address_has_so_many_connections_open(caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger who kept all of limits.connections.max shut everybody out; when one of them ends another may come."""
+    async with front_of(ScriptedBroker(), Limits(address_connections_max=2)) as front:
+        first, second, third = [await front.dial() for _ in range(3)]
+        assert await third.is_closed()
+        assert front.closed(CloseReason.TOO_MANY_OF_ADDRESS) == 1
+        (line,) = [record for record in caplog.records if "EB-NET-028" in record.getMessage()]
+        assert LOOPBACK in line.getMessage()
+        await first.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        for client in (second, await front.dial()):
+            await client.send(ASK_METADATA)
+            assert await client.ids(1) == [1]
+
+
 async def test_two_thousand_connections_at_once() -> None:
     """2,000 connections opened at once are all served (issue 3, speed and memory)."""
     async with front_of(ScriptedBroker()) as front:

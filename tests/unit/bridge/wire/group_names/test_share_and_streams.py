@@ -14,6 +14,7 @@ from bridge.wire.group_names import (
     refuse_other_kind,
 )
 from tests.support.scripted_broker import request
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
 GROUP = GroupId("orders")
@@ -49,6 +50,24 @@ def test_group_is_read_and_refused_in_kafkas_bytes(api_key: ApiKey, version: int
     assert not is_let_in(header, answer)
     assert not is_let_in(header, answer[:10]), "an answer that ends too early lets nobody in"
     assert is_let_in(header, response_frame(api_key, version, 7, bytes(20)))
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "body"),
+    [
+        (ApiKey.SHARE_GROUP_HEARTBEAT, 1, b"\x00\x00\x00\x00\x00\x1e\x00" + bytes(9) + b"\xff\x00"),
+        (ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, b"\x00\x00\x00\x00\x00\x1e\x1cGroup authorization failed.\x01\x00"),
+        (ApiKey.STREAMS_GROUP_HEARTBEAT, 0, b"\x00\x00\x00\x00\x00\x1e\x00\x01" + bytes(16) + b"\x01" + bytes(9)),
+    ],
+)
+def test_who_may_not_read_the_group_is_refused_in_kafkas_bytes(api_key: ApiKey, version: int, body: bytes) -> None:
+    """Without the name, with words for an admin alone; the bodies are those that Kafka 4.3.1 sent."""
+    header = read_request_header(request(api_key, version, 7, BODY))
+    assert header is not None
+    answer = refuse_other_kind(header, GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    read = read_response_header(answer, api_key, version)
+    assert read is not None
+    assert answer[read.body_offset :] == body
 
 
 def test_group_id_that_ends_too_early_is_malformed() -> None:
