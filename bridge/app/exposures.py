@@ -70,7 +70,7 @@ def _find_at_admin(settings: Settings) -> Iterator[Exposure]:
     has_tokens = bool(settings.admin_token_path or settings.admin_token_read_path)
     if not has_tokens and settings.admin_tls_client_auth == "none":
         sentence = f"{seen}, and nothing says who may ask there: everybody reads health and /metrics, nobody the pages"
-        remedy = "name admin.token.path, set admin.tls.client.auth, or listen at a loopback address"
+        remedy = "name admin.token.path, set admin.tls with admin.tls.client.auth, or listen at a loopback address"
         yield Exposure("admin.listen", CODE_NOBODY, sentence, remedy)
     if has_tokens and not settings.admin_tls:
         sentence = f"{seen}, without admin.tls: whoever reads along sees tokens, and gives orders with them"

@@ -53,8 +53,8 @@ class World:
 
     def consume(self, address: str, group: str, protocol: str = "classic") -> Command:
         """All records, and their offsets committed."""
-        words = ("--bootstrap-server", address, "--topic", self.topic, "--group", group, "--from-beginning")
-        words += ("--max-messages", str(RECORDS), "--timeout-ms", "60000", "--command-config", str(self.client))
+        words = ["--bootstrap-server", address, "--topic", self.topic, "--group", group, "--from-beginning"]
+        words += ["--max-messages", str(RECORDS), "--timeout-ms", "60000", "--command-config", str(self.client)]
         return (f"{TOOLS}.ConsoleConsumer", *words, "--command-property", f"group.protocol={protocol}")
 
     def describe(self, address: str, group: str) -> Command:

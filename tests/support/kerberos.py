@@ -72,7 +72,8 @@ def kerberos_programs() -> Programs | None:
         programs = [replace(first, path=str(Path(first.path).with_name(name))) for name in names]
         root = Path(first.path).parents[2]
     modules = next((path.parent for path in sorted(root.glob("usr/lib/*/krb5/plugins/kdb/db2.so"))), None)
-    return None if modules is None else Programs(*programs, modules)
+    kdc, database, admin = programs
+    return None if modules is None else Programs(kdc, database, admin, modules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,7 +385,7 @@ def test_name_that_the_bridge_has_is_taken_for_every_other_kind(api_key: ApiKey,
     ):
         one, taken = decided(KnownGroups(holds=lambda _: True))
         assert isinstance(taken, NameTaken)
-        assert taken.slot.answer is None
+        assert not taken.slot.answer
         ended = one.refuse_name(taken, code)
         assert taken.slot.answer == refuse_other_kind(header, OURS, code)
         assert (ended is not None) == (is_end and api_key != ApiKey.ALTER_SHARE_GROUP_OFFSETS)

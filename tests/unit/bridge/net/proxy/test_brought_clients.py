@@ -139,14 +139,14 @@ async def test_open_connections_are_counted_by_whom_they_bring() -> None:
         await nursery.start(broker.serve)
         settings = replace(settings_for(broker, Limits(address_connections_max=1)), balancers=HERE)
         async with running(settings) as front:
-            for number in range(5):
-                client = await front.dial()
+            clients = [await front.dial() for _ in range(5)]
+            for number, client in enumerate(clients):
                 await client.send(header(replace(ROUTE, source=Peer(f"203.0.113.{number}", 1))), ASK_METADATA)
                 assert await client.ids(1) == [1]
             again = await front.dial()
             await again.send(header(replace(ROUTE, source=Peer("203.0.113.4", 1))), ASK_METADATA)
             assert await again.is_closed()
-            await client.stream.aclose()
+            await clients[4].stream.aclose()
             await trio.testing.wait_all_tasks_blocked(0.01)
             again = await front.dial()
             await again.send(header(replace(ROUTE, source=Peer("203.0.113.4", 1))), ASK_METADATA)
