@@ -18,7 +18,7 @@ from bridge.demo.kafka_broker import HOST
 from tests.support.bridge_process import QUICK_SETTINGS, bridge_process
 from tests.support.java_tools import Command, Said, run_all
 from tests.support.kerberos import Programs, kerberos_programs, kerberos_realm
-from tests.support.sasl_kafka import BEARER, MECHANISMS, PASSWORDS, GuardedKafka, login_of, sasl_kafka
+from tests.support.sasl_kafka import BEARER, MECHANISMS, GuardedKafka, login_of, own_login, sasl_kafka
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -42,14 +42,6 @@ class World:
     topic: str
     client: Path
     """The properties of alice's programs."""
-    folder: Path
-
-    def own_login(self) -> dict[str, str]:
-        """How the bridge logs in for itself: by another mechanism, as it has no Kerberos of its own."""
-        path = self.folder / "password"
-        path.write_text(PASSWORDS["bridge"], encoding="utf-8")
-        names = {"mechanism": "PLAIN", "username": "bridge", "password.path": str(path)}
-        return {f"upstream.sasl.{name}": value for name, value in names.items()}
 
     def consume(self, address: str, group: str, protocol: str = "classic") -> Command:
         """All records, and their offsets committed."""
@@ -110,7 +102,7 @@ def world(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Itera
         lines |= {"sasl.kerberos.service.name": "kafka", "sasl.jaas.config": own}
         client.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
         with sasl_kafka(folder / "kafka", settings, has_plain=True) as broker:
-            yield World(broker, filled_topic(broker), client, folder)
+            yield World(broker, filled_topic(broker), client)
 
 
 def filled_topic(broker: GuardedKafka) -> str:
@@ -132,9 +124,9 @@ def port_of(address: str) -> str:
 
 def test_clients_come_by_the_bridges_name_on_every_road(world: World, tmp_path: Path) -> None:
     """Where the brokers' listener is named as the bridge is, reading, committing and describing are what they are with
-    any login.
+    any login. The bridge, which has no Kerberos of its own, logs in by another mechanism.
     """
-    settings = {**QUICK_SETTINGS, **world.own_login(), "advertised.host": OF_BRIDGE}
+    settings = {**QUICK_SETTINGS, **own_login(tmp_path), "advertised.host": OF_BRIDGE}
     roads = ("pass", "embedded", "upstream")
     groups = {f"{road}-{protocol}": protocol for road in roads for protocol in ("classic", "consumer")}
     with bridge_process(world.broker.bootstrap, ("embedded-*",), tmp_path, settings) as bridge:

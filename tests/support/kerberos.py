@@ -124,7 +124,8 @@ class Realm:
 @contextmanager
 def kerberos_realm(programs: Programs, folder: Path) -> Iterator[Realm]:
     """Run a KDC at a free loopback port until the end of the block."""
-    (port,) = free_ports(1)
+    # A KDC listens to UDP, too, and the first port that is drawn is claimed by a socket of that kind.
+    _, port = free_ports(2)
     words = {"realm": REALM, "host": HOST, "port": port, "folder": folder, "modules": programs.modules}
     realm = Realm(folder, programs)
     realm.configuration.write_text(CLIENTS.format(**words), encoding="utf-8")
