@@ -183,9 +183,9 @@ class Settings(KafkaSettings):
     wire_elements_max: int = key(
         "wire.elements.max",
         25_000,
-        "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions; each "
-        "takes up to 400 bytes while it is read; a commit of more than 1,000 partitions is carried out in pieces, and "
-        "others are served between them.",
+        "Most elements of all arrays of a request that the bridge itself reads: members, protocols, partitions, and "
+        "what a classic member subscribes to and owns; each takes up to 400 bytes while it is read; a commit of more "
+        "than 1,000 partitions is carried out in pieces, and others are served between them.",
         within(1024),
     )
     wire_names_max: int = key(

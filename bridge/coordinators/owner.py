@@ -103,7 +103,8 @@ class GroupOwner(Generic[OrderT]):
 
     def take_turn(self, arrivals: Iterable[Arrival | OrderT], now_ms: int) -> TurnResult:
         """Carry out everything that is queued, as one batch, until nobody has anything left to ask."""
-        for arrival in in_turn(arrivals):
+        taken = in_turn(arrivals)
+        for arrival in taken:
             if isinstance(arrival, Arrival):
                 self._accept(arrival, now_ms)
             else:
@@ -111,7 +112,11 @@ class GroupOwner(Generic[OrderT]):
             if self._coordinator.is_urgent:
                 # Whoever comes next in this turn meets the group as it is then.
                 self._exchange.settle(now_ms)
-        return self._finish(now_ms)
+        result = self._finish(now_ms)
+        for arrival in taken:
+            if isinstance(arrival, Arrival) and isinstance(arrival.request, JoinGroup):
+                arrival.request.forget()
+        return result
 
     def beat(self, ref: RequestRef, request: Heartbeat, now_ms: int) -> TurnResult:
         """Answer one heartbeat at once."""

@@ -22,7 +22,7 @@ from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.endings import Endings, reason_of
 from bridge.net.login_answers import LoginAnswers
-from bridge.net.shared import SMALL_BYTES, Share, Shared, connection_fields
+from bridge.net.shared import SMALL_BYTES, Share, Shared, connection_fields, decide_placed
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import Expected
@@ -466,12 +466,10 @@ class ClientConnection:
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
         session = self.session
-        if refusal is None:
-            decision = session.decide(head, offered, session.read_placed(head), is_placed=True)
-        else:
-            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(self.session))
+        if refusal is not None:
+            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(session))
             self._shared.log.write(now_ms(), ("place", *unplaced.group_ids[:1]), line)
-            decision = session.refuse(head, refusal.code)
+        decision = await decide_placed(self._shared, session, head, offered, refusal)
         waiting = self._carry_out(head, decision, came_ns)
         if waiting is not None:
             await self._deal(waiting)

@@ -14,11 +14,12 @@ from bridge.migration.route import Road
 from bridge.net.poller import Poller
 from bridge.net.splicing import Pipes
 from bridge.net.transport import RECEIVE_BYTES
-from bridge.session.client_session import ClientSession, Rules
+from bridge.session.client_session import ClientSession, Decision, Offered, Rules
 from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters
 from bridge.session.grants import Grants, Holder
 from bridge.session.proven_login import IDENTITY_BYTES
+from bridge.session.requests import Head
 from bridge.supervision import Failures
 from bridge.wire.apis import ApiKey
 from translators.dialects.errors import Refusal
@@ -175,6 +176,20 @@ class Shared:
     async def beside(self, work: Callable[[], ResultT]) -> ResultT:
         """What `work` gives, made in another thread while everybody else is served; it may touch no connection."""
         return await trio.to_thread.run_sync(work, limiter=self.codec_limiter)
+
+
+async def decide_placed(
+    shared: Shared, session: ClientSession, head: Head, offered: Offered, refusal: Refusal | None
+) -> Decision:
+    """Decide on a request once it was found out where its groups live, or answer it so if that can't be; a large one is
+    read beside once more.
+    """
+    is_slow = session.is_slow_to_read(head, offered)
+    if refusal is None:
+        read = partial(session.read_placed, head)
+        return session.decide(head, offered, await shared.beside(read) if is_slow else read(), is_placed=True)
+    refuse = partial(session.refusal, head, refusal.code)
+    return session.refuse(head, await shared.beside(refuse) if is_slow else refuse())
 
 
 def connection_fields(session: ClientSession) -> LogFields:

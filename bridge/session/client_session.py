@@ -242,12 +242,17 @@ class ClientSession:
         """The same once it was found out where its groups live, as far as that can be."""
         return self._groups.read(head.header, head.data, is_placed=True)
 
-    def refuse(self, head: Head, code: ErrorCode) -> Decision:
-        """Answer a group request with an error."""
+    def refusal(self, head: Head, code: ErrorCode) -> bytes | Rejected:
+        """The answer that refuses a group request; any thread may make it, as with `read`."""
         try:
-            refusal = self._groups.refusal(head.header, head.data, code)
+            return self._groups.refusal(head.header, head.data, code)
         except MalformedFrame as error:
             return Rejected(CloseReason.MALFORMED_REQUEST, str(error))
+
+    def refuse(self, head: Head, refusal: bytes | Rejected) -> Decision:
+        """Answer a group request so."""
+        if isinstance(refusal, Rejected):
+            return refusal
         slot = self._reserve(head.header)
         self.outbox.fill(slot, refusal)
         return Answered(slot)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from bridge.migration.route import Road, Router, find_obstacle, is_of_consumer_group
 from bridge.session.fatal_answers import member_of
-from bridge.session.limits import ELEMENTS_MAX, NAMES_MAX
+from bridge.session.limits import ELEMENTS_MAX, LARGE_BODY_BYTES, NAMES_MAX
 from bridge.session.split_requests import Merge, pieces_of, split
-from bridge.wire.apis import CONFIG_APIS, ApiKey
+from bridge.wire.apis import CONFIG_APIS, ApiKey, api_name
 from bridge.wire.codec.registry import (
     SUPPORTED,
     Request,
@@ -208,7 +208,7 @@ class GroupRequests:
                 return Passes((group_id,))
             if key == ApiKey.HEARTBEAT:
                 return Taken(road, read_heartbeat(version, bytes(data), start), may_ask=road in AT_BROKER)
-            return self._taken(road, self._decode(header, data), key)
+            return self._taken(road, self._decode(header, data), header)
         except TooManyElements as error:
             if key in CONFIG_APIS and not self._names_ours(header, data):
                 # A cluster may have more topics than names are read, and one request ask for all of them.
@@ -291,11 +291,11 @@ class GroupRequests:
             return DividedRequest(Merge(request, parts, road_of))
         for road, part in parts.items():
             if road is not Road.PASS:
-                return self._taken(road, part, header.api_key)
+                return self._taken(road, part, header)
         # Who asks for a group's settings does not say that there is a group.
         return Passes(() if header.api_key in CONFIG_APIS else group_ids(request))
 
-    def _taken(self, road: Road, request: Request, api_key: int) -> Passes | Taken:
+    def _taken(self, road: Road, request: Request, header: RequestHeader) -> Passes | Taken:
         """Who joins a group that is none of consumers goes to the broker, as if there was no rule, but for a name that
         is taken here; and so does who can't be translated, on road `upstream`.
         """
@@ -306,7 +306,23 @@ class GroupRequests:
             obstacle = find_obstacle(request)
             if obstacle is not None and not self._known_groups.translates(request.group_id, request.member_id):
                 return Passes((request.group_id,), Untranslated(request.member_id, obstacle))
-        return Taken(road, request, api_key in MAY_ASK or road in AT_BROKER)
+        if isinstance(request, JoinGroup):
+            self._read_ahead(request, header)
+        return Taken(road, request, header.api_key in MAY_ASK or road in AT_BROKER)
+
+    def _read_ahead(self, request: JoinGroup, header: RequestHeader) -> None:
+        """A long subscription is read here, where nobody waits, and bounded as every other list of a request is.
+
+        Raises TooManyElements. Whoever owns so many partitions could not commit them in one request either.
+        """
+        said_bytes = sum(len(one.metadata) for one in request.protocols)
+        if said_bytes < min(LARGE_BODY_BYTES, self._elements_max) or not is_of_consumer_group(request):
+            return
+        count = request.read_ahead()
+        if count > self._elements_max:
+            reason = f"of topics and partitions it names {count}, at most {self._elements_max} are read"
+            version, start = header.api_version, header.body_offset
+            raise TooManyElements(api_name(header.api_key), version, "protocols.metadata", start, reason)
 
     def _is_taken(self, road: Road, group_id: GroupId) -> bool:
         """Whether a group is here, so that its next generation is, too: an emptied one goes on counting, whoever comes

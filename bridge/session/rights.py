@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum, auto
+from itertools import chain
 
 from bridge.migration.route import Road, is_of_consumer_group
 from bridge.wire.apis import ApiKey
@@ -183,12 +184,12 @@ def topics_of(request: Guarded) -> frozenset[TopicName]:
     if isinstance(request, ConsumerGroupHeartbeat):
         return _possible(request.subscribed_topic_names or ())
     if isinstance(request, JoinGroup) and is_of_consumer_group(request):
-        return _possible(name for _, one in _subscriptions(request) if one is not None for name in one.topics)
+        return _possible(chain.from_iterable(one.topics for _, one in _subscriptions(request) if one is not None))
     return frozenset()
 
 
 def _possible(names: Iterable[TopicName]) -> frozenset[TopicName]:
-    return frozenset(name for name in names if len(name) <= TOPIC_CHARS_MAX)
+    return frozenset([name for name in names if len(name) <= TOPIC_CHARS_MAX])
 
 
 def without_topics(request: JoinGroup, unseen: Collection[TopicName]) -> JoinGroup:

@@ -10,6 +10,7 @@ from bridge.migration.route import Road, Router, Rule
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
+from bridge.net.shared import Place, no_place
 from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Access, AccessOnUse, NoAccess
@@ -91,8 +92,8 @@ def settings_for(broker: ScriptedBroker, limits: Limits | None = None) -> ProxyS
 
 
 @asynccontextmanager
-async def running(settings: ProxySettings) -> AsyncIterator[Front]:
-    """Run a proxy until the end of the block."""
+async def running(settings: ProxySettings, place: Place | None = None) -> AsyncIterator[Front]:
+    """Run a proxy until the end of the block; with `place` nobody knows of any group where it lives."""
     counters = Counters()
     front_groups, passing, reply_routes = RecordedGroups(), SeenGroups(), ReplyRoutes(counters)
     front_groups.access = reply_routes.access
@@ -105,8 +106,10 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
         counters=counters,
         known_groups=KnownGroups(
             subscribed=lambda _group_id, _member_id: front_groups.subscribed,
+            is_known=lambda _: place is None,
             holds=lambda group_id: group_id in front_groups.held,
         ),
+        place=place or no_place,
     )
     async with trio.open_nursery() as nursery:
         proxy: Proxy = await nursery.start(serve_proxy, settings, services)
@@ -120,10 +123,12 @@ async def running(settings: ProxySettings) -> AsyncIterator[Front]:
 
 
 @asynccontextmanager
-async def front_of(broker: ScriptedBroker, limits: Limits | None = None) -> AsyncIterator[Front]:
+async def front_of(
+    broker: ScriptedBroker, limits: Limits | None = None, place: Place | None = None
+) -> AsyncIterator[Front]:
     """Run the broker and a proxy in front of it until the end of the block."""
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
-        async with running(settings_for(broker, limits)) as front:
+        async with running(settings_for(broker, limits), place) as front:
             yield front
         nursery.cancel_scope.cancel()

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import NOTHING_SAID, Join, Partitions, read_assignment, read_join
+from bridge.telemetry.following.joins import (
+    NOTHING_SAID,
+    TOLD_BYTES_MAX,
+    Join,
+    Partitions,
+    read_assignment,
+    read_join,
+)
 from bridge.telemetry.following.last_heard import is_run_out
 from bridge.telemetry.following.targets import compare_shares
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
@@ -189,7 +196,8 @@ class ClassicFollower:
         """A SyncGroup came; the leader's holds the target of the generation."""
         if request.assignments and not group.is_led:
             blobs = {each.member_id: each.assignment for each in request.assignments}
-            group.brought = {member_id: (blob, read_assignment(blob)) for member_id, blob in blobs.items()}
+            is_short = sum(map(len, blobs.values())) <= TOLD_BYTES_MAX
+            group.brought = {one: (blob, read_assignment(blob) if is_short else None) for one, blob in blobs.items()}
             readable = {member_id: share for member_id, (_, share) in group.brought.items() if share is not None}
             # Nothing can be told of assignments that are not those of the consumer protocol.
             if len(readable) == len(blobs):

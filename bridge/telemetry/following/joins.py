@@ -15,12 +15,15 @@ from translators.dialects.consumer_protocol import (
     MalformedBlob,
     Subscription,
     decode_assignment,
-    decode_sticky_user_data,
 )
 from translators.dialects.ids import NO_MEMBER_ID, ClientIdentity, InstanceId, MemberId, TopicPartition
 
 Partitions = frozenset[TopicPartition]
 NO_PARTITIONS: Partitions = frozenset()
+TOLD_BYTES_MAX = 65_536
+"""Longer lists of topics and partitions are not read for the event log: in a megabyte are 260,000, for whose sake
+everybody would wait. Subscriptions are told where the bridge coordinates: it has read them in a thread before.
+"""
 UNTOLD_MS = -1
 """A timeout that nobody named: consumer members are told theirs by the coordinator."""
 
@@ -161,7 +164,7 @@ def read_join(request: JoinGroup, client: ClientIdentity, before: Inputs = NOTHI
     form = UserDataForm.UNKNOWN
     if subscription is not None:
         is_read = bool(subscription.user_data) and before.assignors == assignors and before.user_data in _LASTING_FORMS
-        form = before.user_data if is_read else _form(subscription.user_data)
+        form = before.user_data if is_read else _form(request, subscription.user_data)
     return Inputs(
         client_id=client.client_id,
         client_host=client.client_host,
@@ -200,24 +203,31 @@ def read_report(request: ConsumerGroupHeartbeat, client: ClientIdentity, before:
 
 
 def read_assignment(blob: bytes) -> Partitions | None:
-    """The partitions of a SyncGroup's answer; None if it is none of the consumer protocol."""
+    """The partitions of a SyncGroup's answer; None if it is none of the consumer protocol, or too long to be told."""
+    if len(blob) > TOLD_BYTES_MAX:
+        return None
     try:
         return decode_assignment(blob).partitions
     except MalformedBlob:
         return None
 
 
-def _form(user_data: bytes | None) -> UserDataForm:
+def _form(request: JoinGroup, user_data: bytes | None) -> UserDataForm:
     """Of what form it is: none of it is kept."""
     if not user_data:
         return UserDataForm.NONE
-    return UserDataForm.OPAQUE if decode_sticky_user_data(user_data) is None else UserDataForm.STICKY
+    if len(user_data) > TOLD_BYTES_MAX:
+        return UserDataForm.UNKNOWN
+    return UserDataForm.OPAQUE if request.recalled(user_data) is None else UserDataForm.STICKY
 
 
 def _subscription(request: JoinGroup) -> Subscription | None:
     if request.protocol_type != CONSUMER or not request.protocols:
         return None
+    first = request.protocols[0]
+    if len(first.metadata) > TOLD_BYTES_MAX and not request.has_read(first):
+        return None
     try:
-        return request.subscription(request.protocols[0])
+        return request.subscription(first)
     except MalformedBlob:
         return None

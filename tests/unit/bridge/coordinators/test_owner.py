@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bridge.engine.settings import EngineSettings
+from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClassicClient, ConsumerClient, OwnedGroup, settled_pair
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.errors import ErrorCode
@@ -37,6 +38,19 @@ def test_eager_loser_is_called_once_and_stops_once() -> None:
     for _ in range(5):
         group.wait(3_000)
         assert (first.beat(), second.beat()) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def test_join_that_is_parked_keeps_nothing_of_what_was_read_of_it() -> None:
+    """It is kept until its answer, which a client may put off for minutes: 4,000 of 16 kB were 2 GB."""
+    group = OwnedGroup()
+    ClassicClient(group).join()
+    for name in ("sticky", "custom"):
+        joining = replace(join_request("x"), protocols=(replace(join_request("x").protocols[0], name=name),))
+        joining.read_ahead()
+        assert joining.has_read(joining.protocols[0])
+        (ref,) = group.send(joining)
+        assert (ref in group.replies) is (name == "custom")
+        assert not joining.has_read(joining.protocols[0])
 
 
 def test_member_whose_assignment_stays_sees_nothing() -> None:

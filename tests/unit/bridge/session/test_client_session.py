@@ -419,7 +419,7 @@ def test_request_of_a_group_that_is_to_be_looked_up_takes_no_place_before() -> N
     assert len(one.outbox) == 0
     head = Head(header_of(frame), frame, 0)
     assert isinstance(one.decide(head, offered(), one.read_placed(head)), Submitted)
-    refused = one.refuse(head, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    refused = one.refuse(head, one.refusal(head, ErrorCode.COORDINATOR_NOT_AVAILABLE))
     assert isinstance(refused, Answered)
     assert refused.slot.answer is not None
     _, reply = decode_reply(ApiKey.JOIN_GROUP, 5, memoryview(refused.slot.answer)[4:])

@@ -29,8 +29,9 @@ from translators.dialects.configs import (
     ResourceAlterations,
 )
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName
+from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName, TopicPartition
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetFetch, PartitionCommit, TopicCommit
 
 OURS, THEIRS = GroupId("embedded-x"), GroupId("other")
@@ -159,6 +160,26 @@ def test_request_with_more_elements_than_are_read_is_told_apart() -> None:
     found = GroupRequests(ROUTER, elements_max=2).read(header, frame)
     assert isinstance(found, Misread)
     assert found.is_too_much
+
+
+def test_subscription_is_bounded_as_every_other_list_is_and_read_where_nobody_waits() -> None:
+    """A megabyte names 260,000 partitions, which were read in one piece in the thread that serves everybody. Whoever
+    owns that many could not commit them in one request either; bytes of a group of another type are no subscription.
+    """
+    owned = frozenset(TopicPartition(TopicName("t"), number) for number in range(19))
+    wanted = encode_subscription(Subscription(version=1, topics=(TopicName("t"),), owned=owned))
+    joining = replace(join_request("m"), group_id=OURS, protocols=(Protocol("range", wanted),))
+    header, frame = framed(ApiKey.JOIN_GROUP, 5, joining)
+    found = GroupRequests(ROUTER, elements_max=20).read(header, frame)
+    assert isinstance(found, Taken)
+    assert isinstance(found.request, JoinGroup)
+    assert found.request.has_read(joining.protocols[0])
+    refused = GroupRequests(ROUTER, elements_max=19).read(header, frame)
+    assert isinstance(refused, Misread)
+    assert refused.is_too_much
+    assert "it names 20, at most 19 are read" in refused.detail
+    other = framed(ApiKey.JOIN_GROUP, 5, replace(joining, protocol_type="connect"))
+    assert isinstance(GroupRequests(ROUTER, elements_max=19).read(*other), Passes)
 
 
 def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:

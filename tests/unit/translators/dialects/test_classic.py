@@ -57,6 +57,25 @@ def test_what_was_read_makes_no_difference() -> None:
     assert replace(read, protocols=(TORN,)) == request(TORN)
 
 
+def test_what_is_read_ahead_is_known_and_counted() -> None:
+    """The longest list of one protocol counts, be it what a client has or what its assignor remembers; torn bytes name
+    nothing, and bytes that another assignor alone understands are left to it.
+    """
+    owned = frozenset(TopicPartition(TopicName("orders"), number) for number in range(3))
+    had = struct.pack(">ihs5i", 1, 1, b"t", 4, 0, 1, 2, 3)
+    owning = Protocol("range", encode_subscription(replace(WANTED, version=1, owned=owned)))
+    sticky, other = (Protocol(name, encode_subscription(replace(WANTED, user_data=had))) for name in ("sticky", "acme"))
+    assert [request(one).read_ahead() for one in (RANGE, owning, sticky, other, TORN)] == [1, 4, 4, 1, 0]
+    joining = request(TORN, owning, sticky)
+    assert not any(map(joining.has_read, joining.protocols))
+    assert joining.read_ahead() == 4
+    assert all(map(joining.has_read, joining.protocols))
+    assert joining.recalled(had) is joining.recalled(bytes(bytearray(had)))
+    joining.forget()
+    assert not any(map(joining.has_read, joining.protocols))
+    assert joining.read_ahead() == 4
+
+
 ORDERS = TopicName("orders")
 TWO = frozenset({TopicPartition(ORDERS, 0), TopicPartition(ORDERS, 2)})
 ONE = frozenset({TopicPartition(ORDERS, 1)})

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Self
 
@@ -16,13 +17,14 @@ from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import Reply, encode_reply, encode_request
+from bridge.wire.codec.registry import Reply, decode_reply, encode_reply, encode_request
 from tests.support.front import front_of
 from tests.support.longest_turn import LongestTurn
 from tests.support.scripted_broker import ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, Protocol
-from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
+from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import GroupId, MemberId, TopicName, TopicPartition
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
@@ -48,14 +50,14 @@ def heartbeat(group_id: GroupId, correlation_id: int) -> bytes:
     return encode_request(ApiKey.HEARTBEAT, 3, correlation_id, "client", Heartbeat(group_id, 1, MEMBER, None))
 
 
-def join(correlation_id: int) -> bytes:
+def join(correlation_id: int, wanted: bytes = b"") -> bytes:
     """A JoinGroup v5 frame of the embedded group."""
     message = JoinGroup(
         group_id=OURS,
         member_id=MEMBER,
         instance_id=None,
         protocol_type="consumer",
-        protocols=(Protocol("range", b""),),
+        protocols=(Protocol("range", wanted),),
         session_timeout_ms=10_000,
         rebalance_timeout_ms=10_000,
     )
@@ -381,6 +383,63 @@ async def test_large_commit_keeps_others_no_longer_than_a_smaller_one() -> None:
     smaller, larger = await calls_of_commit(5_000), await calls_of_commit(20_000)
     assert larger < 1.5 * smaller
     assert larger < 5_000
+
+
+async def calls_of_join(topics: int) -> int:
+    """What a JoinGroup of who owns a part of so many topics costs the thread that serves, until all of it is known."""
+    owned = frozenset(TopicPartition(TopicName(f"topic-{number:05}"), 0) for number in range(topics))
+    frame = join(7, encode_subscription(Subscription(version=1, topics=(TopicName("t"),), owned=owned)))
+    async with front_of(ScriptedBroker()) as front:
+        joining = await front.dial()
+        with Calls() as calls:
+            await joining.send(frame)
+            await until(lambda: bool(front.groups.submitted))
+            found = front.groups.submitted[0][1]
+            assert isinstance(found, JoinGroup)
+            assert found.subscription(found.protocols[0]).owned == owned
+    return calls.count
+
+
+async def test_long_subscription_keeps_others_no_longer_than_a_shorter_one() -> None:
+    """A megabyte was read in one piece, in the thread that serves: others waited for it."""
+    await calls_of_join(8_000)
+    smaller, larger = await calls_of_join(8_000), await calls_of_join(20_000)
+    assert larger < 1.5 * smaller
+    assert larger < 5_000
+
+
+async def test_request_whose_group_is_placed_is_read_beside_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or refused there, where that can't be found out: also its refusal names all that it names."""
+    work_beside: list[str] = []
+    beside = Shared.beside
+
+    async def note(shared: Shared, work: Callable[[], object]) -> object:
+        assert isinstance(work, partial)
+        work_beside.append(work.func.__name__)
+        return await beside(shared, work)
+
+    monkeypatch.setattr(Shared, "beside", note)
+    places: list[Refusal | None] = [None, Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody knows")]
+
+    async def place(group_id: GroupId) -> Refusal | None:
+        del group_id
+        return places.pop(0)
+
+    async with front_of(ScriptedBroker(), place=place) as front:
+        committing = await front.dial()
+        frame = encode_request(ApiKey.OFFSET_COMMIT, 8, 7, "client", large_commit(20_000))
+        await committing.send(frame)
+        await until(lambda: bool(front.groups.submitted))
+        assert work_beside == ["read", "read_placed"]
+        del work_beside[:]
+        other = await front.dial()
+        await other.send(frame)
+        correlation_id, body = await other.answer()
+        _, reply = decode_reply(ApiKey.OFFSET_COMMIT, 8, correlation_id.to_bytes(4) + body)
+        assert isinstance(reply, OffsetCommitReply)
+        codes = [item.error for topic in reply.topics for item in topic.partitions]
+        assert codes == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 20_000
+        assert work_beside == ["read", "refusal"]
 
 
 async def test_heartbeat_is_answered_while_a_large_commit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

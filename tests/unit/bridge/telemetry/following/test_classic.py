@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bridge.telemetry.following.joins import TOLD_BYTES_MAX
 from bridge.telemetry.schema.facts import (
     MemberJoined,
     MemberLeft,
@@ -175,6 +176,16 @@ def test_leaders_target_is_compared_with_the_one_before() -> None:
     target = ears.log.of(TargetComputed)[-1]
     assert isinstance(target, TargetComputed)
     assert (target.moved, target.forced_minimum, target.partition_count) == (1, 0, 2)
+
+
+def test_target_that_takes_long_to_read_is_not_told() -> None:
+    """A leader may bring a megabyte, and who goes on in the generation is told all the same."""
+    ears = Ears()
+    ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    half = tuple(range(TOLD_BYTES_MAX // 8))
+    ears.pass_by(sync("a", 1, {"a": half, "b": half}), synced(*half))
+    assert not ears.log.of(TargetComputed)
+    assert ears.log.lines("a")[-2:] == ["ends syncing", "begins stable"]
 
 
 def test_assignment_that_is_none_of_the_consumer_protocol_tells_nothing() -> None:

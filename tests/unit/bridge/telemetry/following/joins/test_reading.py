@@ -6,6 +6,7 @@ import pytest
 
 from bridge.telemetry.following.joins import (
     NO_PARTITIONS,
+    TOLD_BYTES_MAX,
     Inputs,
     UserDataForm,
     read_assignment,
@@ -56,6 +57,24 @@ def test_assignment_is_read_or_not() -> None:
     """Bytes of other protocols are none."""
     assert read_assignment(encode_assignment(named(0, 2))) == named(0, 2)
     assert read_assignment(b"\xff\xff") is None
+
+
+def test_lists_that_would_keep_everybody_waiting_are_not_told() -> None:
+    """In a megabyte are 260,000 partitions. What was read before, where nobody waited, costs nothing any more."""
+    longest = (TOLD_BYTES_MAX - len(encode_assignment(named(0)))) // 4
+    assert read_assignment(encode_assignment(named(*range(longest + 1)))) == named(*range(longest + 1))
+    assert read_assignment(encode_assignment(named(*range(longest + 2)))) is None
+    long = join("a", owned=tuple(range(longest + 2)))
+    unread = read_join(long, CLIENT)
+    assert (unread.topics, unread.owned, unread.user_data) == ((), None, UserDataForm.UNKNOWN)
+    assert not long.has_read(long.protocols[0])
+    long.read_ahead()
+    assert (told := read_join(long, CLIENT).owned) is not None
+    assert len(told) == longest + 2
+    data = encode_subscription(Subscription(version=0, topics=(TopicName("t"),), user_data=bytes(TOLD_BYTES_MAX + 1)))
+    kept = replace(long, protocols=(Protocol("sticky", data),))
+    kept.read_ahead()
+    assert (read_join(kept, CLIENT).topics, read_join(kept, CLIENT).user_data) == (("t",), UserDataForm.UNKNOWN)
 
 
 def test_connection_says_who_speaks() -> None:
