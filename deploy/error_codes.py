@@ -34,6 +34,7 @@ AREAS = {
     "GROUP": "groups on the road embedded",
     "JOURNAL": "the journal",
     "KAFKA": "a Kafka that demo and tests start",
+    "LOG": "log lines on their way out of the process",
     "MACHINE": "member machines; each of these is a bug, please report it",
     "MEMBER": "clients of demo and tests",
     "MOVE": "why a group can't move to another road, or what to know before it does",

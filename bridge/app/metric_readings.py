@@ -13,7 +13,7 @@ from bridge.coordinators.owner_task import OwnerState
 from bridge.coordinators.turn_times import BOUNDS_NS, TimeTally, TurnTimes
 from bridge.net.cluster import OWN_SOFTWARE
 from bridge.net.proxy import Proxy
-from bridge.telemetry.logs import told_bugs
+from bridge.telemetry.logs import dropped_lines, told_bugs
 from bridge.telemetry.metrics import CoordinatorFigures, Readings, TimeFigures
 
 SECOND_NS = 1_000_000_000
@@ -70,6 +70,7 @@ def metric_readings(
         missed=watch.missed_counts,
         failures=lambda: groups.supervised.counts,
         bugs=told_bugs,
+        log_lines_dropped=dropped_lines,
         build={"version": OWN_SOFTWARE.version, "python": python_version()},
         settings=config.numbers(),
         started_s=watch.started_s,

@@ -22,7 +22,7 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.migration.rule_findings import CODE_EVERYTHING
 from bridge.net.listener import CannotListen, raise_limit
-from bridge.telemetry.logs import LogFormat, configure_logs
+from bridge.telemetry.logs import LogFormat, configure_logs, drain_logs
 
 LOG = logging.getLogger("epochbridge.app")
 Judge = Callable[[], object]
@@ -69,6 +69,9 @@ def run_bridge(
         trio.run(partial(serve, config, say=say, read_again=read_again))
     except BaseExceptionGroup as group:
         raise first_known(group) from None
+    finally:
+        # Why it ended is said behind what led to it.
+        drain_logs()
 
 
 def warn_of_rules(config: Config) -> None:

@@ -17,6 +17,8 @@ READY = "epochbridge ready: clients {clients}, brokers {brokers}, admin {admin}"
 """What a script waits for on standard output."""
 WAITING = "epochbridge waits: clients {clients}, admin {admin}; {reason}"
 """What it reads before that where the cluster can't be worked with yet."""
+WAITING_LINES_MAX = 50
+"""A pipe holds so many without a reader; behind that everybody would wait for one. The admin API goes on telling."""
 
 Say = Callable[[str], None]
 """Shows a line to whoever started the bridge."""
@@ -110,12 +112,14 @@ async def announce(proxy: Proxy, admin: str, say: Say, notices: ServiceNotices) 
     A service manager hears of every look at the cluster, so that it goes on waiting: members that the journal knows
     are served meanwhile.
     """
-    cluster, told = proxy.cluster, ""
+    cluster, told, lines = proxy.cluster, "", 0
     while not cluster.has_looked or proxy.why_not_ready:
         if cluster.has_looked:
             if proxy.why_not_ready != told:
                 told = proxy.why_not_ready
-                _show(say, waiting_line(proxy, admin))
+                lines += 1
+                if lines <= WAITING_LINES_MAX:
+                    _show(say, waiting_line(proxy, admin))
             notices.waiting(told)
         await cluster.next_look()
         if proxy.is_draining:

@@ -4,7 +4,7 @@ import logging
 import re
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from json import dumps
 from typing import TextIO
 
 from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
+from bridge.telemetry.log_writer import LineWriter, Written
 
 # --------------------------------------------------------------------------------------- log stream
 # Where log lines are written: a traceback that comes again and again is written once a minute, wherever it is logged.
@@ -38,10 +39,10 @@ class _Written:
     named: set[str] = field(default_factory=set)
 
 
-class LogStream(logging.StreamHandler[TextIO]):
+class LogStream(logging.StreamHandler[Written]):
     """Writes records to a stream; counts are told with the next line after the minute, and at the end."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Written) -> None:
         super().__init__(stream)
         self.bugs: Counter[str] = Counter()
         """Tracebacks by the code of their line, "" for a library's; those that were not written are among them."""
@@ -81,6 +82,8 @@ class LogStream(logging.StreamHandler[TextIO]):
         """Tell what was counted; the process ends."""
         while self._written:
             self._tell_count(self._written.popitem(last=False)[1])
+        if isinstance(self.stream, LineWriter):
+            self.stream.close()
         super().close()
 
     def _name_or_count(self, record: logging.LogRecord, written: _Written) -> None:
@@ -105,6 +108,23 @@ class LogStream(logging.StreamHandler[TextIO]):
 def told_bugs() -> Mapping[str, int]:
     """The bugs that this process's log told since its start; nothing where its lines go elsewhere."""
     return next((one.copied_bugs() for one in logging.getLogger().handlers if isinstance(one, LogStream)), {})
+
+
+def dropped_lines() -> int:
+    """How many lines of this process's log nobody took, so that they are lost."""
+    return sum(one.dropped for one in _writers())
+
+
+def drain_logs() -> None:
+    """Have all lines written before something else is, if whoever reads them goes on."""
+    for one in _writers():
+        one.drain()
+
+
+def _writers() -> Iterator[LineWriter]:
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, LogStream) and isinstance(handler.stream, LineWriter):
+            yield handler.stream
 
 
 def _without_traceback(record: logging.LogRecord) -> logging.LogRecord:
@@ -201,12 +221,23 @@ COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "erro
 
 
 def configure_logs(log_format: LogFormat, level: str, stream: TextIO = sys.stderr) -> None:
-    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up."""
-    handler = LogStream(stream)
+    """Send all logging of this process to `stream`, from `level` (debug, info, warning, error) up.
+
+    Lines for a descriptor are written by a thread: nobody waits for whoever reads them.
+    """
+    handler = LogStream(_patient(stream))
     handler.setFormatter(JsonLines() if log_format is LogFormat.JSON else ConsoleLines(has_colours=stream.isatty()))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+
+
+def _patient(stream: TextIO) -> Written:
+    try:
+        return LineWriter(stream.fileno(), stream.encoding)
+    except (OSError, ValueError):
+        # It is in memory only, and takes everything at once.
+        return stream
 
 
 class JsonLines(logging.Formatter):

@@ -89,6 +89,9 @@ BUGS = _counter(
     "Bugs that were met and survived outside of these tasks, by the code of the line that tells them with a traceback.",
     "code",
 )
+LOG_LINES_DROPPED = _counter(
+    "log_lines_dropped", "Log lines that nobody read from standard error in time, or that could not be written there."
+)
 ADMIN_REFUSALS = _counter("admin_refusals", "Requests to the admin API that were refused for want of a right token.")
 GROUPS = _gauge("groups", "Groups that the bridge coordinates.", "state")
 GROUP_MEMBERS = _gauge("group_members", "Members of these groups.", "group", "protocol")
@@ -202,7 +205,7 @@ METRICS: Mapping[str, MetricName] = {
         *CONNECTION_GAUGES,
         *(API_REQUESTS, API_PASSED, API_INSIDE),
         READY,
-        *(CLOSED, ENDINGS, TASK_FAILURES, BUGS, ADMIN_REFUSALS),
+        *(CLOSED, ENDINGS, TASK_FAILURES, BUGS, LOG_LINES_DROPPED, ADMIN_REFUSALS),
         *(GROUPS, GROUP_MEMBERS, PASSED, CONVERSIONS, OFFSETS_CHANGED, BRIDGES, CONTESTED),
         *(DURATION, STALL, WAITED, REBALANCES, MOVED, FORCED, DISTURBED, EPOCH, GENERATION, EVENTS, MISSED),
         *(HELD, REQUEST_TIME),

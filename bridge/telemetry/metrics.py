@@ -118,6 +118,7 @@ class Readings:
     missed: Callable[[], Mapping[str, int]] = dict
     failures: Callable[[], Mapping[str, int]] = dict
     bugs: Callable[[], Mapping[str, int]] = dict
+    log_lines_dropped: Callable[[], int] = int
     admin_refusals: Callable[[], int] = int
     offsets_changed: Callable[[], int] = int
     build: Mapping[str, str] = field(default_factory=dict)
@@ -205,6 +206,7 @@ class BridgeCollector(Collector):
         yield names.ENDINGS, {(road.value, api_name(api), code.name): count for (road, api, code), count in endings}
         yield names.TASK_FAILURES, {(task,): count for task, count in readings.failures().items()}
         yield names.BUGS, {(code,): count for code, count in readings.bugs().items()}
+        yield names.LOG_LINES_DROPPED, {(): readings.log_lines_dropped()}
         yield names.ADMIN_REFUSALS, {(): readings.admin_refusals()}
         yield names.OFFSETS_CHANGED, {(): readings.offsets_changed()}
         yield names.CONVERSIONS, _every_conversion(readings.conversions())

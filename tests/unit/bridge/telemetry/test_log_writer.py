@@ -1,0 +1,136 @@
+"""Lines on their way to a pipe that somebody reads late, not at all, or no more."""
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from bridge.telemetry.log_writer import LineWriter
+from bridge.telemetry.logs import LogFormat, configure_logs, drain_logs, dropped_lines
+
+LOG = logging.getLogger("epochbridge.test")
+PATIENCE_S = 120.0
+PIPE_BYTES = 65_536
+LINE = "x" * 1_023 + "\n"
+
+
+@pytest.fixture(autouse=True)
+def untouched_logging() -> Iterator[None]:
+    """The root logger as it was."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers, root.level = handlers, level
+
+
+class Pipe:
+    """One with nobody at its other end, until somebody reads there."""
+
+    def __init__(self) -> None:
+        self.reading, self.writing = os.pipe()
+        self.read = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def begin_to_read(self) -> None:
+        """Take whatever comes, until the writing end is closed."""
+        self._thread.start()
+
+    def _read(self) -> None:
+        while some := os.read(self.reading, PIPE_BYTES):
+            self.read += some
+
+    def lines(self) -> list[bytes]:
+        """What came until the writing end was closed, which this does."""
+        os.close(self.writing)
+        self._thread.join(PATIENCE_S)
+        return self.read.splitlines(keepends=True)
+
+    def close(self) -> None:
+        """Close what is open."""
+        for descriptor in (self.reading, self.writing):
+            with suppress(OSError):
+                os.close(descriptor)
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    """A pipe that nobody reads."""
+    one = Pipe()
+    yield one
+    one.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for the thread."""
+    waited = threading.Event()
+    while not holds():
+        waited.wait(0.001)
+
+
+def test_nobody_waits_for_a_reader_who_is_told_what_was_dropped(pipe: Pipe) -> None:
+    """A bridge whose log nobody read stood still at the 65,537th byte. What came first is kept, in its order."""
+    with os.fdopen(os.dup(pipe.writing), "w", encoding="utf-8") as stream:
+        configure_logs(LogFormat.JSON, "info", stream)
+        for number in range(4_000):
+            LOG.info("%d %s", number, "x" * 1_900)
+        dropped = dropped_lines()
+        assert 0 < dropped < 4_000
+        pipe.begin_to_read()
+        drain_logs()
+        until(lambda: b"EB-LOG-001" in pipe.read)
+        LOG.info("and on")
+        logging.getLogger().handlers[0].close()
+    *kept, told, last = [json.loads(line) for line in pipe.lines()]
+    assert [int(line["event"].partition(" ")[0]) for line in kept] == list(range(4_000 - dropped))
+    assert (told["code"], told["event"].partition(" ")[0], told["level"]) == ("EB-LOG-001", str(dropped), "error")
+    assert last["event"] == "and on"
+    assert dropped_lines() == dropped
+
+
+def test_descriptor_that_does_not_block_is_waited_for(pipe: Pipe) -> None:
+    """Whoever starts the process may have made it so, for itself."""
+    os.set_blocking(pipe.writing, False)
+    writer = LineWriter(pipe.writing, "utf-8")
+    for _ in range(200):
+        writer.write(LINE)
+    pipe.begin_to_read()
+    writer.close()
+    assert (b"".join(pipe.lines()), writer.dropped) == (200 * LINE.encode(), 0)
+
+
+def test_lines_that_nobody_can_read_any_more_are_counted(pipe: Pipe) -> None:
+    """And told to nobody: that line would be lost, too, for ever."""
+    os.close(pipe.reading)
+    writer = LineWriter(pipe.writing, "utf-8")
+    for _ in range(3):
+        writer.write(LINE)
+    assert writer.drain(PATIENCE_S)
+    assert writer.dropped == 3
+    writer.close()
+
+
+def test_one_line_is_taken_whatever_its_size(pipe: Pipe) -> None:
+    """Else nothing of it would ever be seen; what comes behind it waits for room."""
+    writer = LineWriter(pipe.writing, "utf-8", waiting_max=100)
+    writer.write("y" * PIPE_BYTES + LINE)
+    writer.write(LINE)
+    assert writer.dropped == 1
+    assert not writer.drain(0.01)
+    pipe.begin_to_read()
+    assert writer.drain(PATIENCE_S)
+    writer.flush()
+    writer.close()
+    assert len(b"".join(pipe.lines())) == PIPE_BYTES + len(LINE)
+
+
+def test_text_that_is_none_is_written_all_the_same(pipe: Pipe) -> None:
+    """A name that a client chose can't end the log."""
+    writer = LineWriter(pipe.writing, "ascii")
+    writer.write("Grüße \udc80\n")
+    pipe.begin_to_read()
+    writer.close()
+    assert pipe.lines() == [b"Gr\\xfc\\xdfe \\udc80\n"]
