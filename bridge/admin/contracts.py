@@ -270,6 +270,10 @@ class Metrics(Protocol):
         ...
 
 
+CONNECTIONS_MAX = 256
+"""Programs that are connected to the admin API at once, where there are descriptors for so many."""
+
+
 @dataclass(frozen=True, slots=True)
 class AdminSources:
     """All that the admin API reads, and what it passes orders to; `events_path` is the folder of the event log, "" for
@@ -287,6 +291,8 @@ class AdminSources:
     reloading: Reloading | None = None
     surveys: Surveys | None = None
     tokens: Tokens = field(default_factory=Tokens)
+    connections_max: int = CONNECTIONS_MAX
+    """How many may ask at once."""
 
 
 class Screen(Protocol):

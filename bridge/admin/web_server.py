@@ -32,15 +32,14 @@ HTTP_LOG = logging.getLogger("epochbridge.admin.http")
 HTTP_LOG.setLevel(logging.WARNING)  # at each start hypercorn tells where it runs and how to stop it by hand
 LOG = logging.getLogger("epochbridge.admin")
 HEADERS_BYTES_MAX = 16_384
-CONNECTIONS_MAX = 256
-"""At once: each takes a descriptor of those that Kafka's clients need."""
-ADDRESS_CONNECTIONS_MAX = 64
-"""Of them from one address, so that others come in whatever one stranger holds: a few hundred half requests, or answers
-in HTTP/2 that it takes no byte of, had the probes of a scheduler turned away, which then restarts the bridge.
+ADDRESS_PART = 4
+"""One such part of all connections may come from one address, so that others come in whatever one stranger holds: a few
+hundred half requests, or answers in HTTP/2 that it takes no byte of, had the probes of a scheduler turned away, which
+then restarts the bridge.
 """
-CROWDED = ADDRESS_CONNECTIONS_MAX // 2
-"""From so many on each is closed behind its answer: a hundred commands that wait for moves keep theirs between looks,
-and none of them is to be turned away for that.
+CROWDED_PART = 2
+"""From such a part of that on each is closed behind its answer: a hundred commands that wait for moves keep theirs
+between looks, and none of them is to be turned away for that.
 """
 NETWORK_BITS = 64
 """Of an IPv6 address tell whose it is; the others are its owner's to choose."""
@@ -65,7 +64,8 @@ async def serve_pages(
 
     What fails on one connection is told, counted, and ends that one.
     """
-    connections = Connections(make_application(sources, only_local=only_local), supervised, shake_hands)
+    application, most = make_application(sources, only_local=only_local), sources.connections_max
+    connections = Connections(application, supervised, shake_hands, most)
     listening = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
     await trio.serve_listeners(connections.serve, [listening])
 
@@ -73,8 +73,14 @@ async def serve_pages(
 class Connections:
     """Those of one listener, each with its own server."""
 
-    def __init__(self, application: ASGIApp, supervised: Failures, shake_hands: ShakeHands | None) -> None:
+    def __init__(
+        self, application: ASGIApp, supervised: Failures, shake_hands: ShakeHands | None, connections_max: int
+    ) -> None:
         self._application = application
+        self._most = connections_max
+        """At once: each takes a descriptor."""
+        self._most_of_one = max(1, connections_max // ADDRESS_PART)
+        self._crowded = self._most_of_one // CROWDED_PART
         self._supervised = supervised
         self._open = Counter[str]()
         """By address."""
@@ -101,7 +107,7 @@ class Connections:
 
     def _admits(self, place: str) -> bool:
         """Whether one more from an address is taken; those that are not are told to the log less and less often."""
-        if self._open.total() >= CONNECTIONS_MAX:
+        if self._open.total() >= self._most:
             if not self._is_full:
                 LOG.warning(
                     "EB-ADMIN-025: %d programs are connected to the admin API, and others are turned away until one "
@@ -110,7 +116,7 @@ class Connections:
                 )
             self._is_full = True
             return False
-        if self._open[place] >= ADDRESS_CONNECTIONS_MAX:
+        if self._open[place] >= self._most_of_one:
             self._crowded_out += 1
             if self._crowded_out & (self._crowded_out - 1) == 0:
                 LOG.warning(
@@ -155,7 +161,7 @@ class Connections:
                 await send(message)
 
             # HTTP/2 has no such header, and one connection for all that a client asks.
-            is_last = scope.get("http_version") == "1.1" and self._open[place] > CROWDED
+            is_last = scope.get("http_version") == "1.1" and self._open[place] > self._crowded
             await self._application(scope, receive, send_last if is_last else send)
 
         return answer

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import trio
 
-from bridge.admin.contracts import AdminError, AdminSources, Snapshots
+from bridge.admin.contracts import CONNECTIONS_MAX, AdminError, AdminSources, Snapshots
 from bridge.admin.server import serve_admin
 from bridge.admin.tokens import Tokens
 from bridge.app.admin_door import AdminDoor, make_door, renewed
@@ -56,7 +56,7 @@ from bridge.net.client_rights import EVERYBODY
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import FACT, Entrance
-from bridge.net.listener import CannotListen
+from bridge.net.listener import CannotListen, admin_connections_max
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
@@ -275,6 +275,7 @@ def _sources(config: Config, between: Between, proxy: Proxy, watch: Watch) -> Ad
         commands=watch.over_commands(AppCommands(Operators(groups))),
         events_path=events_folder(config),
         tokens=tokens,
+        connections_max=min(CONNECTIONS_MAX, admin_connections_max(config.settings.limits_connections_max)),
     )
 
 

@@ -14,6 +14,8 @@ from bridge.session.broker_addresses import Address
 
 KEPT = 128
 """Descriptors that clients may not have: for the bridge's own questions, listeners, the journal, the admin API."""
+KEPT_FOR_ADMIN = 64
+"""Of these, those that programs which ask the admin API may have; what no client can have is theirs, too."""
 PER_CLIENT = 2
 """A client's own connection, and the one to its broker."""
 _USED_UP = frozenset({errno.EMFILE, errno.ENFILE})
@@ -43,6 +45,14 @@ def limit() -> int:
 def clients_max(wanted: int) -> int:
     """How many clients there may be at once with these descriptors, at most `wanted`."""
     return min(wanted, max(1, (limit() - KEPT) // PER_CLIENT))
+
+
+def admin_connections_max(wanted: int) -> int:
+    """How many programs may ask the admin API at once, as far as descriptors go, beside `wanted` clients.
+
+    They were let have 256 of the 128 that are kept, and then no broker could be asked and no journal be opened anew.
+    """
+    return KEPT_FOR_ADMIN + max(0, limit() - KEPT - PER_CLIENT * clients_max(wanted))
 
 
 def is_used_up(problem: BaseException) -> bool:

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import httpx
 import trio
 
 from bridge.admin.addresses import parse_address
+from bridge.admin.contracts import CONNECTIONS_MAX
 from bridge.admin.server import serve_admin
 from bridge.supervision import Failures
 from tests.support.admin_views import StillSnapshots, still_sources
@@ -16,10 +18,15 @@ ANY_PORT = "127.0.0.1:0"
 
 
 @asynccontextmanager
-async def running(snapshots: StillSnapshots | None = None, supervised: Failures | None = None) -> AsyncIterator[str]:
+async def running(
+    snapshots: StillSnapshots | None = None,
+    supervised: Failures | None = None,
+    connections_max: int = CONNECTIONS_MAX,
+) -> AsyncIterator[str]:
     """The bound address of an admin API that ends with the block."""
+    sources = replace(still_sources(snapshots), connections_max=connections_max)
     async with trio.open_nursery() as nursery:
-        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, still_sources(snapshots), supervised))
+        bound: str = await nursery.start(partial(serve_admin, ANY_PORT, sources, supervised))
         yield bound
         nursery.cancel_scope.cancel()
 

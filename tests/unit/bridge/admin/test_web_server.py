@@ -86,10 +86,9 @@ async def is_served(bound: str) -> bool:
         return False
 
 
-async def test_more_than_some_connections_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_than_some_connections_are_turned_away() -> None:
     """Each takes a descriptor; whoever comes when one has gone is served."""
-    monkeypatch.setattr(web_server, "CONNECTIONS_MAX", 1)
-    async with running() as bound:
+    async with running(connections_max=1) as bound:
         async with await talk(bound, b"GET /livez HTTP/1.1\r\n"), await talk(bound, b"") as second:
             with trio.fail_after(PATIENCE_S):
                 assert await second.receive_some() == b""
@@ -98,12 +97,9 @@ async def test_more_than_some_connections_are_turned_away(monkeypatch: pytest.Mo
                 await trio.testing.wait_all_tasks_blocked(0.01)
 
 
-async def test_who_holds_many_connections_leaves_some_to_others(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_who_holds_many_connections_leaves_some_to_others(caplog: pytest.LogCaptureFixture) -> None:
     """A stranger kept as many open as there may be, and the scheduler's probes were turned away."""
-    monkeypatch.setattr(web_server, "ADDRESS_CONNECTIONS_MAX", 2)
-    async with running() as bound, AsyncExitStack() as stack:
+    async with running(connections_max=8) as bound, AsyncExitStack() as stack:
         for _ in range(2):
             await stack.enter_async_context(await talk(bound, b"GET /livez HTTP/1.1\r\n", "127.0.0.2"))
         stream = await stack.enter_async_context(await talk(bound, b"", "127.0.0.2"))
@@ -122,10 +118,9 @@ async def test_who_holds_many_connections_leaves_some_to_others(
             assert served.startswith(b"HTTP/1.1 200")
 
 
-async def test_each_of_many_connections_of_one_address_ends_behind_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_of_many_connections_of_one_address_ends_behind_its_answer() -> None:
     """Those who look again and again keep theirs, and would have others turned away; a few may."""
-    monkeypatch.setattr(web_server, "CROWDED", 1)
-    async with running() as bound, await talk(bound, LIFE, "127.0.0.2") as first:
+    async with running(connections_max=8) as bound, await talk(bound, LIFE, "127.0.0.2") as first:
         with trio.fail_after(PATIENCE_S):
             assert b"connection: close" not in (await first.receive_some()).lower()
             async with await talk(bound, LIFE, "127.0.0.2") as second:

@@ -11,7 +11,16 @@ import trio.testing
 
 from bridge.net import listener as descriptors
 from bridge.net.broker_connection import connect
-from bridge.net.listener import KEPT, Spare, clients_max, is_used_up, listen, raise_limit
+from bridge.net.listener import (
+    KEPT,
+    KEPT_FOR_ADMIN,
+    Spare,
+    admin_connections_max,
+    clients_max,
+    is_used_up,
+    listen,
+    raise_limit,
+)
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
@@ -39,6 +48,16 @@ def test_clients_get_two_descriptors_each_and_the_bridge_keeps_some(
     """One to the client and one to its broker; the rest is for brokers, journal and admin API."""
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
     assert clients_max(10_000) == clients
+
+
+@pytest.mark.parametrize(("limit", "programs"), [(1_024, 64), (1_025, 65), (20_128, 64), (20_384, 320), (64, 64)])
+def test_admin_api_has_a_part_of_what_is_kept_and_what_no_client_can_have(
+    limit: int, programs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs were let have twice as many as are kept for everything that is no client."""
+    monkeypatch.setattr(descriptors, "limit", lambda: limit)
+    assert admin_connections_max(10_000) == programs
+    assert limit < KEPT or programs + 2 * clients_max(10_000) + KEPT - KEPT_FOR_ADMIN <= limit
 
 
 def test_exhaustion_is_found_behind_other_errors() -> None:
