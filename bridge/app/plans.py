@@ -33,6 +33,7 @@ from bridge.telemetry.group_figures import GroupCounts, GroupWaits
 from translators.dialects.counts import counted
 from translators.dialects.errors import quote
 from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.kept_names import kept_name
 from translators.dialects.plain import MalformedPlain
 
 LOG = logging.getLogger("epochbridge.app")
@@ -137,7 +138,8 @@ class DrivenPlans:
             own = {part.group_id for part in state.progress.parts}
             groups = {name: self._seen(name, tracks[name]) for name in own if name in tracks}
             is_judged = state.progress.plan.conditions.judge is not None
-            waited = tuple(_waited(one, tracks) for one in waits if is_judged and one.group_id in groups)
+            names = {kept_name(name): name for name in groups} if is_judged else {}
+            waited = tuple(_waited(name, one, tracks) for one in waits if (name := names.get(one.group_id)) is not None)
             others = dict(self._others(tracks, own, begun_ms(state)))
             self._step(state, Looked(groups, others, self._room(), waited))
 
@@ -292,11 +294,11 @@ class DrivenPlans:
                 LOG.info("EB-PLAN-013: plan %r: %s", name, quote(verdict.sentence))
 
 
-def _waited(waits: GroupWaits, tracks: Mapping[GroupId, GroupTrack]) -> Waited:
+def _waited(group_id: GroupId, waits: GroupWaits, tracks: Mapping[GroupId, GroupTrack]) -> Waited:
     """A rebalance with everybody who is a member now: whom it left alone waited for no time."""
-    group_id = GroupId(waits.group_id)
-    idle = dict.fromkeys(tracks[group_id].members, 0)
-    waited = {MemberId(member_id): duration_us // 1_000 for member_id, duration_us in waits.waited_us.items()}
+    known = {kept_name(member_id): member_id for member_id in tracks[group_id].members}
+    idle = dict.fromkeys(known.values(), 0)
+    waited = {known.get(name, MemberId(name)): duration_us // 1_000 for name, duration_us in waits.waited_us.items()}
     return Waited(group_id, waits.began_wall_us // 1_000, tuple({**idle, **waited}.items()))
 
 

@@ -49,6 +49,8 @@ class GroupCounts:
 class GroupWaits:
     """One rebalance, with those that it cut short: when the first of them began (microseconds since 1970), and how long
     each member waited in all of them, for as much as every road shows. Who is not named did not wait.
+
+    Group and members go by their `kept_name`: 2,000 rebalances of groups with names of 32 kB were 64 MB.
     """
 
     group_id: str
@@ -96,14 +98,15 @@ class GroupFigures:
 
     def _keep_waits(self, rebalance: Rebalance) -> None:
         """What one rebalance cuts short is one wait to a member."""
-        waits = GroupWaits(rebalance.group_id, rebalance.began_wall_us, _waited_us(rebalance.members))
-        cut_short = self._cut_short.pop(kept_name(rebalance.group_id), None)
+        name = kept_name(rebalance.group_id)
+        waits = GroupWaits(name, rebalance.began_wall_us, _waited_us(rebalance.members))
+        cut_short = self._cut_short.pop(name, None)
         if cut_short is not None and cut_short.rebalance_id == rebalance.supersedes:
             waits = _together(cut_short.waits, waits)
         elif cut_short is not None:
             self._waits.append(cut_short.waits)
         if rebalance.outcome is Outcome.SUPERSEDED and len(waits.waited_us) < MEMBERS_MAX:
-            self._cut_short[kept_name(rebalance.group_id)] = _CutShort(rebalance.rebalance_id, waits)
+            self._cut_short[name] = _CutShort(rebalance.rebalance_id, waits)
         else:
             self._waits.append(waits)
 
@@ -144,7 +147,9 @@ class GroupFigures:
 def _waited_us(members: Sequence[MemberStory]) -> Mapping[str, int]:
     """Who waited, and how long; `awaiting-release` counts for nobody, because road `pass` does not show it."""
     waited = {
-        member.member_id: sum(stretch.duration_us for stretch in member.stretches if stretch.phase not in IDLE)
+        kept_name(member.member_id): sum(
+            stretch.duration_us for stretch in member.stretches if stretch.phase not in IDLE
+        )
         for member in members
     }
     return {member_id: duration_us for member_id, duration_us in waited.items() if duration_us > 0}

@@ -14,6 +14,7 @@ from bridge.telemetry.schema.facts import CommitPassed, Event, MemberLeft, Membe
 from bridge.telemetry.schema.terms import Carrier, Departure, News, Outcome, Protocol, Road
 from tests.support.event_stories import cooperative_handover, eager_meeting
 from tests.support.kept_text import kept_chars
+from translators.dialects.kept_names import kept_name
 
 
 def line(fact: CommitPassed | MemberLeft | MemberTold) -> Line:
@@ -152,11 +153,15 @@ def test_only_so_many_waits_are_kept() -> None:
 
 
 def test_long_names_are_not_kept_whole() -> None:
-    """10,000 of them were 320 MB; each is still counted by itself."""
-    figures, names = GroupFigures(), tuple("x" * 32_000 + end for end in "12")
+    """10,000 of them were 320 MB; each is still counted by itself, and so is what its members waited."""
+    figures, names = GroupFigures(10), tuple("x" * 32_000 + end for end in "12")
     (told,) = assemble(cooperative_handover().events)
     for name in names:
-        figures.take(replace(told, group_id=name, outcome=Outcome.SUPERSEDED))
-        figures.take(replace(told, group_id=name))
+        members = tuple(replace(one, member_id=f"{name}-{one.member_id}") for one in told.members)
+        figures.take(replace(told, group_id=name, members=members, outcome=Outcome.SUPERSEDED))
+        figures.take(replace(told, group_id=name, members=members))
     assert [counts.rebalances for name in names if (counts := figures.of(name)) is not None] == [2, 2]
     assert kept_chars(figures) < 32_000
+    waits = figures.take_waits(10)
+    assert [one.group_id for one in waits] == [kept_name(name) for name in names for _ in range(2)]
+    assert len({frozenset(one.waited_us) for one in waits}) == 2
