@@ -24,9 +24,8 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.commits import check_fetch
-from bridge.engine.consumer.heartbeats import find_fault, take_calm_heartbeat
+from bridge.engine.consumer.heartbeats import find_fault, stays_classic, take_calm_heartbeat
 from bridge.engine.consumer.membership import admit
-from bridge.engine.convert.readiness import find_policy_fault
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
     Converted,
@@ -166,20 +165,15 @@ class EmbeddedCoordinator:
                 self._submit_classic(ref, client, command)
 
     def would_refuse(self, client: ClientIdentity, request: ConsumerGroupHeartbeat) -> bool:
-        """Whether the engine would refuse a KIP-848 member's heartbeat now, whatever its pattern matches.
-
-        What else of a classic group's members may keep it classic is not looked at.
-        """
-        classic = self.shard.classic_groups.get(request.group_id)
-        has_members = classic is not None and bool(classic.members)
-        if has_members and find_policy_fault(self.shard, request.group_id, GroupType.CONSUMER) is not None:
-            return True
+        """Whether the engine would refuse a KIP-848 member's heartbeat now, whatever its pattern matches."""
         fresh_id = request.member_id or NO_MEMBER_ID
         command = MemberHeartbeat(
             ref=_NOBODYS, request=request, identity=client, speaks=Speaks.CONSUMER, fresh_id=fresh_id
         )
         verdict = find_fault(command, self.shard.assignors) or admit(self.shard, command)
-        return isinstance(verdict, Refusal) and verdict.code is not ErrorCode.INVALID_REGULAR_EXPRESSION
+        if isinstance(verdict, Refusal) and verdict.code is not ErrorCode.INVALID_REGULAR_EXPRESSION:
+            return True
+        return stays_classic(self.shard, request)
 
     def _native(self, ref: ReplyTo, client: ClientIdentity, request: ConsumerGroupHeartbeat) -> Command:
         if request.member_epoch == JOIN_EPOCH and self._is_classic(request.group_id):

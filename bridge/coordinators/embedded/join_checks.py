@@ -60,8 +60,7 @@ class Questions:
     """What is not known yet of a join; `names` are topics whose being known is enough, none if only a new look is.
 
     One that is `worth_a_look` can be answered without: it is better with the topics of now. Of a `pattern` it is not
-    known what it matches now, or not after the look at topics; `tells_unread`: that it can't be read comes before
-    whatever else the engine may have to say.
+    known what it matches now, or not after the look at topics.
     """
 
     group_id: GroupId
@@ -71,7 +70,6 @@ class Questions:
     worth_a_look: bool = False
     is_classic: bool = False
     pattern: str = ""
-    tells_unread: bool = True
 
     def __bool__(self) -> bool:
         """Whether anything has to be asked at all."""
@@ -175,7 +173,7 @@ class JoinChecks:
 
     async def _learn(self, questions: Questions, judge: Judge) -> Refusal | None:
         with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
-            return await self._patterns.learn(questions.pattern, judge, tells_unread=questions.tells_unread)
+            return await self._patterns.learn(questions.pattern, judge)
         return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:

@@ -150,17 +150,10 @@ class Joins:
             if questions.pattern and self._owner.would_refuse(arrival.client, request):
                 # What it matches is written down, and forgotten with the refusal: two entries for each that asks.
                 questions = replace(questions, pattern="")
-            elif questions.pattern and self._is_inhabited_classic(request.group_id):
-                # What keeps the group classic is told first, as in Kafka, and only the engine knows all of it.
-                questions = replace(questions, tells_unread=False)
             if questions and not (questions.worth_a_look and self.waiting.is_full):
                 self._begin_look(arrival, questions)
                 return
         self._let_in(arrival)
-
-    def _is_inhabited_classic(self, group_id: GroupId) -> bool:
-        classic = self._owner.shard.classic_groups.get(group_id)
-        return classic is not None and bool(classic.members)
 
     def _take_without_broker(
         self, arrival: Arrival, request: JoinGroup | ConsumerGroupHeartbeat, waits: Refusal

@@ -185,7 +185,7 @@ class Patterns:
         """
         return not pattern or pattern in self.told or (pattern in self._users() and pattern not in self._stale)
 
-    async def learn(self, pattern: str, judge: Judge = _no_refusal, *, tells_unread: bool = True) -> Refusal | None:
+    async def learn(self, pattern: str, judge: Judge = _no_refusal) -> Refusal | None:
         """Have it told what a pattern matches now, unless it was; others are served meanwhile.
 
         `judge` says whether who comes with it is refused: it is asked once the size of it is known, and before it is
@@ -198,7 +198,7 @@ class Patterns:
                     return NO_ROOM
                 await self._try(pattern)
             found = self._found.get(pattern)
-            if tells_unread and found is not None and found.error is not None:
+            if found is not None and found.error is not None:
                 # The engine would say the same, once that was written down, and what forgets it again.
                 return unreadable_pattern(pattern, found.error)
             refusal = judge()

@@ -8,7 +8,7 @@ from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
 from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
 from bridge.engine.consumer.reconciliation import is_settled, left, refused, session_timeout_ms
 from bridge.engine.consumer.retargeting import kept_seat, take_kept_seat
-from bridge.engine.convert.readiness import find_policy_fault
+from bridge.engine.convert.readiness import find_policy_fault, find_upgrade_fault
 from bridge.engine.convert.upgrade import plan_upgrade, upgrade
 from bridge.engine.model import Ask, DeadlineKey, DeadlineKind, InitialDelay, Member
 from bridge.engine.outcome import (
@@ -151,7 +151,7 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     if command.speaks is Speaks.CLASSIC:
         return unknown_group(group_id, command.request.member_epoch)
     plan = find_policy_fault(turn.state, group_id, GroupType.CONSUMER) or plan_upgrade(
-        turn.state, group_id, _seats_taken(classic, command)
+        turn.state, group_id, _seats_taken(classic, command.request)
     )
     if not isinstance(plan, NotConverted):
         if refusal is None:
@@ -162,9 +162,19 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
     return Refusal(code, f"Group {quote(group_id)} is a classic group and stays one: {plan.text}.")
 
 
-def _seats_taken(classic: ClassicGroup, command: MemberHeartbeat) -> int:
+def stays_classic(state: Shard, request: ConsumerGroupHeartbeat) -> bool:
+    """Whether a classic group has members and would remain what it is if somebody joined with this; O(members)."""
+    classic = state.classic_groups.get(request.group_id)
+    if classic is None or not classic.members:
+        return False
+    fault = find_policy_fault(state, request.group_id, GroupType.CONSUMER) or find_upgrade_fault(
+        state, request.group_id, _seats_taken(classic, request)
+    )
+    return fault is not None
+
+
+def _seats_taken(classic: ClassicGroup, request: ConsumerGroupHeartbeat) -> int:
     """0 if the joiner takes a static seat or keeps its own, else 1."""
-    request = command.request
     return int(request.instance_id not in classic.instances and request.member_id not in classic.members)
 
 

@@ -14,12 +14,13 @@ from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import World, embedded_world, join_request, native_join
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
-from translators.dialects.classic import JoinGroupReply
+from translators.dialects.classic import JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, Topic, TopicId, TopicName
 
 SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
+OFFERED = join_request("").protocols
 OTHER_HOST = replace(CLIENT, client_host="/10.0.0.9")
 
 
@@ -71,17 +72,39 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
         assert await patterns_of(world) == {".*"}
 
 
-async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(autojump_clock: MockClock) -> None:
-    """Its policy says so, to everybody that comes with a pattern."""
-    policy = MigrationPolicy.DISABLED
-    engine = replace(SETTINGS, group_begins_classic=True, group_consumer_migration_policy=policy)
+@pytest.mark.parametrize(
+    ("engine", "offered", "pattern", "code"),
+    [
+        ({"group_consumer_migration_policy": MigrationPolicy.DISABLED}, OFFERED, "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
+        ({"group_consumer_max_size": 1}, OFFERED, "t.*", ErrorCode.GROUP_MAX_SIZE_REACHED),
+        ({}, (Protocol("custom", b""),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
+        ({}, (Protocol("range", b"torn"),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
+        ({}, (Protocol("range", b"torn"),), "(", ErrorCode.GROUP_ID_NOT_FOUND),
+        ({}, OFFERED, "(", ErrorCode.INVALID_REGULAR_EXPRESSION),
+    ],
+    ids=["policy", "too many members", "an own assignor", "torn bytes", "torn bytes and pattern", "torn pattern"],
+)
+async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(
+    engine: dict[str, MigrationPolicy | int],
+    offered: tuple[Protocol, ...],
+    pattern: str,
+    code: ErrorCode,
+    autojump_clock: MockClock,
+) -> None:
+    """Its policy or one of its members keeps it so, for everybody that comes with a pattern; and what keeps it is told
+    before a pattern that can't be read, as in Kafka.
+    """
+    chosen = replace(SETTINGS, group_begins_classic=True, **engine)
     journal = MemoryJournal()
-    async with embedded_world(engine) as world:
+    async with embedded_world(chosen) as world:
         world.groups.keep(journal)
-        joined = await world.ask(replace(join_request(""), needs_member_id=False), JoinGroupReply)
+        first = replace(join_request(""), needs_member_id=False, protocols=offered)
+        joined = await world.ask(first, JoinGroupReply)
         assert joined.error is ErrorCode.NONE
-        refused = await world.ask(pattern_join("b", "t.*"), ConsumerGroupHeartbeatReply)
-        assert refused.error is ErrorCode.GROUP_ID_NOT_FOUND
+        for _ in range(3):
+            refused = await world.ask(pattern_join("b", pattern), ConsumerGroupHeartbeatReply)
+            assert refused.error is code
+        assert await patterns_of(world) == set()
         assert patterns_in(journal) == []
 
 
