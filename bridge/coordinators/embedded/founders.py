@@ -5,13 +5,21 @@ member has left, until its last offset has expired: 2,000 names of 32 kB, with n
 a journal, and then all groups' heartbeats were refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from bridge.coordinators.embedded.pattern_shares import NOTHING, Growth, Holder
 from bridge.coordinators.embedded.weights import group_bytes
 from bridge.engine.state import Shard
 from translators.dialects.ids import GroupId
+
+FOUNDER = "founder:"
+"""In front of an address, the name of the fact of which groups it began, of those that nobody is in."""
+TOLD_MAX = 10_000
+"""Of so many groups it is kept over a restart who began them; each takes 12 characters."""
+_DIGEST_BYTES = 6
 
 
 class Charge(NamedTuple):
@@ -25,8 +33,8 @@ class Charge(NamedTuple):
 class Founders:
     """Each group is the cost of the address whose join began it, as long as there is the group.
 
-    The journal does not say whose that was: after a restart it is the address of the group's first member, and where
-    nobody is in it nobody's, so that it counts for all together only.
+    Entries of groups don't say whose that was: after a restart it is the address of the group's first member, and where
+    nobody is in it the one that a fact of the bridge names (`told`); without that it counts for all together only.
     """
 
     def __init__(self, shard: Shard) -> None:
@@ -36,6 +44,22 @@ class Founders:
         """Who pays for each group that is in the sums; None for nobody."""
         self._coming: dict[GroupId, str] = {}
         self._arriving: dict[GroupId, str] = {}
+        self._recalled: dict[str, str] = {}
+
+    def told(self, is_inhabited: Callable[[GroupId], bool]) -> Mapping[str, str]:
+        """By the names of facts, what has to be kept of groups that nobody is in; O(groups)."""
+        begun: dict[str, list[str]] = {}
+        empty = (group_id for group_id in self._hosts if self._has(group_id) and not is_inhabited(group_id))
+        for group_id in islice(empty, TOLD_MAX):
+            begun.setdefault(FOUNDER + self._hosts[group_id], []).append(_digest(group_id))
+        return {name: "".join(sorted(digests)) for name, digests in begun.items()}
+
+    def recall(self, facts: Mapping[str, str]) -> None:
+        """Go on with what was told before a restart."""
+        step = 2 * _DIGEST_BYTES
+        for name, text in facts.items():
+            host = name.removeprefix(FOUNDER)
+            self._recalled |= {text[at : at + step]: host for at in range(0, len(text), step)}
 
     def clear(self) -> None:
         """Nothing is in the sums."""
@@ -69,8 +93,10 @@ class Founders:
     def weigh_again(self, group_id: GroupId, first_host: str | None) -> Iterator[Charge]:
         """What changes of the sums by what the group is now; O(1)."""
         is_there, is_charged = self._has(group_id), group_id in self.charged
-        if is_there and group_id not in self._hosts and first_host is not None:
-            self._hosts[group_id] = first_host
+        if is_there and group_id not in self._hosts:
+            founder = self._recalled.pop(_digest(group_id), first_host) if self._recalled else first_host
+            if founder is not None:
+                self._hosts[group_id] = founder
         if not is_there:
             self._hosts.pop(group_id, None)
         host = self._hosts.get(group_id)
@@ -82,3 +108,8 @@ class Founders:
 
     def _has(self, group_id: GroupId) -> bool:
         return group_id in self._shard.groups or group_id in self._shard.classic_groups
+
+
+def _digest(group_id: GroupId) -> str:
+    """A name of 32 kB is not written once more: what tells a group from others is enough to know it again."""
+    return blake2b(group_id.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()

@@ -12,11 +12,12 @@ from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.catalog import TopicsChange, TopicWatcher
 from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
 from bridge.coordinators.commit_pieces import CommitPieces
-from bridge.coordinators.durability import BridgeFact
+from bridge.coordinators.durability import FORGOTTEN, BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.classic_view import ClassicView
 from bridge.coordinators.embedded.configs import ConfigViews
 from bridge.coordinators.embedded.engine_commands import takes_classic
+from bridge.coordinators.embedded.founders import FOUNDER
 from bridge.coordinators.embedded.group_log import GroupLog, group_fields
 from bridge.coordinators.embedded.handover import Handover, Restless
 from bridge.coordinators.embedded.join_checks import JoinChecks
@@ -201,6 +202,7 @@ class EmbeddedGroups:
             LOG.info("%s on with %s", counted(groups, "group goes", "groups go"), counted(members, "classic member"))
         for commit_id in hold_commits(owner.shard):
             self.forwarder.await_over(commit_id)
+        owner.shares.founders.recall(self.facts(FOUNDER))
 
     def fact(self, name: str) -> str | None:
         """What the journal keeps of the bridge itself under this name; without a journal, what was kept since."""
@@ -217,6 +219,12 @@ class EmbeddedGroups:
         """
         self.owner.keep_fact(BridgeFact(name, text))
         self.ledger.note(self.owner.entries())
+
+    def note_founders(self) -> None:
+        """Keep at whose cost groups are that nobody is in; O(groups)."""
+        told = self.owner.shares.founders_told()
+        for name in self.facts(FOUNDER) | told:
+            self.keep_fact(name, told.get(name, FORGOTTEN))
 
     async def facts_written(self) -> bool:
         """Wait until the facts kept so far are durable; False if the journal fails first."""
@@ -321,6 +329,7 @@ class EmbeddedGroups:
 
     def unload(self) -> None:
         """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
+        self.note_founders()
         self.task.order_at_once(UnloadClassicGroups())
 
     def disconnected(self, connection: int) -> None:

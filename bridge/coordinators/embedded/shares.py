@@ -3,7 +3,7 @@
 Sums follow from the members and the groups that are there, each weighed again when something was recorded of it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -243,6 +243,13 @@ class Shares:
                 _add_to(self.by_host, host, more)
             self.total_bytes += more
         self._touched_patterns.clear()
+
+    def founders_told(self) -> Mapping[str, str]:
+        """What has to outlive a restart of who began groups that nobody is in."""
+        if self.limits is None:
+            return {}
+        self.settle()
+        return self.founders.told(self._weights.__contains__)
 
     def _touch(self, key: MemberRef) -> None:
         if not self._is_stale:

@@ -18,11 +18,19 @@ LAPSE_MS = 200
 """How long nothing is dealt out after lapsed sessions end: by then nobody is left whom they were of."""
 
 
+FOUNDERS_EVERY = 12
+"""Of so many times, one also has it kept who began groups that nobody is in: to know that takes a look at all."""
+
+
 async def note_serving(groups: EmbeddedGroups, wall_ms: Callable[[], int]) -> None:
     """Keep, now and then, until when members were served; where nobody is, nothing is written."""
+    times = 0
     while True:
         if groups.groups():
             groups.keep_fact(FACT, str(wall_ms()))
+        times += 1
+        if times % FOUNDERS_EVERY == 0:
+            groups.note_founders()
         await trio.sleep(NOTE_EVERY_MS / 1000)
 
 

@@ -1,6 +1,9 @@
 """Who pays for a group that nobody is in."""
 
-from bridge.coordinators.embedded.founders import Charge, Founders
+import pytest
+
+from bridge.coordinators.embedded import founders as founders_room
+from bridge.coordinators.embedded.founders import FOUNDER, Charge, Founders
 from bridge.coordinators.embedded.pattern_shares import NOTHING, Growth, Holder
 from bridge.coordinators.embedded.weights import group_bytes
 from bridge.engine.apply import apply
@@ -9,6 +12,7 @@ from bridge.engine.records import ClassicGroupCreated, GroupCreated, GroupDelete
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from tests.support.owned_group import GROUP
+from translators.dialects.ids import GroupId
 
 ONE, TWO = Holder(GROUP, "/10.0.0.1"), Holder(GROUP, "/10.0.0.2")
 SIZE = group_bytes(GROUP)
@@ -79,3 +83,37 @@ def test_other_address_that_makes_it_anew_pays_for_it() -> None:
     apply(shard, GroupDeleted(GROUP))
     made(founders, shard, TWO)
     assert list(founders.weigh_again(GROUP, None)) == [Charge(GROUP, ONE.host, -SIZE), Charge(GROUP, TWO.host, SIZE)]
+
+
+def test_who_began_a_group_that_nobody_is_in_outlives_a_restart() -> None:
+    """By an address and what tells its groups from others; of an inhabited one its first member tells."""
+    shard = shard_of_nobody()
+    founders = Founders(shard)
+    made(founders, shard, ONE)
+    list(founders.weigh_again(GROUP, None))
+    told = founders.told(lambda _: False)
+    assert [(name, len(text)) for name, text in told.items()] == [(FOUNDER + ONE.host, 12)]
+    assert founders.told(lambda _: True) == {}
+    revived = Founders(shard)
+    revived.recall(told)
+    assert list(revived.weigh_again(GROUP, TWO.host)) == [Charge(GROUP, ONE.host, SIZE)]
+    assert revived.told(lambda _: False) == told
+    apply(shard, GroupDeleted(GROUP))
+    assert revived.told(lambda _: False) == {}
+    list(revived.weigh_again(GROUP, None))
+    apply(shard, ClassicGroupCreated(GROUP))
+    assert list(revived.weigh_again(GROUP, None)) == [Charge(GROUP, None, SIZE)]
+
+
+def test_of_so_many_groups_it_is_kept_who_began_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else whoever begins many would have all of it written every minute."""
+    monkeypatch.setattr(founders_room, "TOLD_MAX", 3)
+    shard = shard_of_nobody()
+    founders = Founders(shard)
+    for number in range(5):
+        group_id = GroupId(f"g{number}")
+        founders.reserve(Holder(group_id, ONE.host))
+        founders.end_turn()
+        apply(shard, ClassicGroupCreated(group_id))
+        founders.note(group_id)
+    assert list(map(len, founders.told(lambda _: False).values())) == [36]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
+from bridge.coordinators.embedded.founders import FOUNDER
 from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import NEWCOMERS_PERCENT, ShareLimits, members_of, weigh
 from bridge.coordinators.embedded.weights import group_bytes
@@ -277,8 +278,37 @@ async def test_groups_that_nobody_is_in_have_a_share_too(
         assert sums(world) == recounted(world)
 
 
-async def test_empty_groups_of_another_life_count_for_all_together(tmp_path: Path, autojump_clock: MockClock) -> None:
-    """Whose they were is not in the journal: nobody is charged, and the whole is no smaller for it."""
+async def test_empty_groups_of_another_life_are_at_the_cost_of_who_began_them(tmp_path: Path) -> None:
+    """With each restart an address could begin as many again as its share is for.
+
+    By the real clock: an imagined one runs on while a thread writes to the disk, and the groups were forgotten.
+    """
+    limits = ShareLimits(ROOM_BYTES, 2_000_000, ROOM_BYTES)
+    answers: list[ErrorCode] = []
+    before: tuple[dict[GroupId, int], dict[str, int]] = ({}, {})
+    for life in range(3):
+        async with kept_world(tmp_path / "j.db", limits, CLASSIC) as world:
+            assert sums(world) == recounted(world) == before
+            answers += [await leave_empty(world, group_id) for group_id in LONG_NAMES[10 * life :][:20]]
+            world.groups.note_founders()
+            assert await world.groups.facts_written()
+            before = sums(world)
+            facts = world.groups.facts(FOUNDER)
+            assert sum(map(len, facts.values())) == 12 * len(before[0])
+            assert set(facts) == {FOUNDER + GREEDY.client_host}
+    assert before[1][GREEDY.client_host] <= limits.client_bytes
+    assert answers.count(UNAVAILABLE) > 30
+    async with kept_world(tmp_path / "j.db", limits, CLASSIC) as world:
+        for group_id in before[0]:
+            assert world.groups.owner.delete_group(group_id, 0) is ErrorCode.NONE
+        world.groups.note_founders()
+        assert world.groups.facts(FOUNDER) == {}
+
+
+async def test_empty_groups_of_whom_nothing_is_kept_count_for_all_together(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """A bridge that is killed within a minute, or an older release, has not told whose they were."""
     limits = ShareLimits(ROOM_BYTES, 2_000_000, ROOM_BYTES)
     async with kept_world(tmp_path / "j.db", limits, CLASSIC) as world:
         assert await leave_empty(world, LONG_NAMES[0]) is ErrorCode.MEMBER_ID_REQUIRED
