@@ -10,12 +10,13 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.engine.commands import GroupType, Speaks
+from bridge.engine.consumer.target import choose_assignor
 from bridge.engine.convert.readiness import find_departure_fault, find_upgrade_fault
-from bridge.engine.describe import ClassicGroupSnapshot, GroupSnapshot, MemberSnapshot, classic_snapshot, group_snapshot
+from bridge.engine.describe import ClassicGroupSnapshot, MemberSnapshot, classic_snapshot, group_snapshot
 from bridge.engine.model import ClassicMember, MemberState, Phase
 from bridge.engine.outcome import NotConverted
-from bridge.engine.queries import CONSUMER_PROTOCOL_TYPE
-from bridge.engine.state import ClassicGroup
+from bridge.engine.queries import CONSUMER_PROTOCOL_TYPE, group_state
+from bridge.engine.state import ClassicGroup, Group
 from bridge.migration.placement import Stay
 from bridge.migration.route import Road
 from bridge.net.proxy import Proxy
@@ -228,7 +229,7 @@ class AppSnapshots:
         """All groups that the bridge coordinates, those it refuses because they are bypassed, and those that pass
         although a rule sends them elsewhere.
         """
-        known = [self._summary(snapshot) for snapshot in self._snapshots()]
+        known = [self._summary(group) for group in self._owner.shard.groups.values()]
         known += [self._classic_summary(group) for group in self._owner.shard.classic_groups.values()]
         if self._upstream is not None:
             known += self._upstream.summaries()
@@ -245,7 +246,7 @@ class AppSnapshots:
         snapshot = group_snapshot(self._owner.shard, group_id)
         if snapshot is not None:
             members = tuple(self._member(group_id, member) for member in snapshot.members)
-            return GroupView(summary=self._summary(snapshot), members=members)
+            return GroupView(summary=self._summary(self._owner.shard.groups[group_id]), members=members)
         classic = self._owner.shard.classic_groups.get(group_id)
         if classic is not None:
             members = member_views(classic_snapshot(classic))
@@ -275,14 +276,13 @@ class AppSnapshots:
         )
 
     def counts(self) -> Iterable[GroupCount]:
-        """The groups for the metrics."""
-        for snapshot in self._snapshots():
-            classic = sum(member.speaks is Speaks.CLASSIC for member in snapshot.members)
+        """The groups for the metrics, which anybody may ask for as often as it likes: O(groups)."""
+        for group in self._owner.shard.groups.values():
             yield GroupCount(
-                group_id=snapshot.group_id,
-                state=snapshot.state,
-                classic_members=classic,
-                consumer_members=len(snapshot.members) - classic,
+                group_id=group.group_id,
+                state=group_state(group),
+                classic_members=len(group.members) - group.natives,
+                consumer_members=group.natives,
             )
         for group in self._owner.shard.classic_groups.values():
             yield GroupCount(
@@ -295,12 +295,6 @@ class AppSnapshots:
         if self._upstream is not None:
             yield from self._upstream.counts()
 
-    def _snapshots(self) -> Iterator[GroupSnapshot]:
-        for group_id in tuple(self._owner.shard.groups):
-            snapshot = group_snapshot(self._owner.shard, group_id)
-            if snapshot is not None:
-                yield snapshot
-
     def _reason(self, group_id: GroupId) -> str | None:
         groups = self._groups
         told = None if groups.bridges is None else groups.bridges.told_of(group_id)
@@ -308,18 +302,18 @@ class AppSnapshots:
         lived = None if stay is None else f"{stay.sentence}; {stay.remedy}"
         return groups.join_checks.bypassed.get(group_id) or told or groups.offsets.told.get(group_id) or lived
 
-    def _summary(self, snapshot: GroupSnapshot) -> GroupSummary:
+    def _summary(self, group: Group) -> GroupSummary:
         return GroupSummary(
-            group_id=snapshot.group_id,
+            group_id=group.group_id,
             road=Road.EMBEDDED.value,
             type=GroupType.CONSUMER.value,
-            state=snapshot.state,
-            group_epoch=snapshot.epoch,
-            assignment_epoch=snapshot.assignment_epoch,
-            assignor=snapshot.assignor,
-            member_count=len(snapshot.members),
-            reason=self._reason(snapshot.group_id),
-            not_convertible=_text(find_departure_fault(self._owner.shard, snapshot.group_id)),
+            state=group_state(group),
+            group_epoch=group.epoch,
+            assignment_epoch=group.assignment_epoch,
+            assignor=choose_assignor(self._owner.shard, group),
+            member_count=len(group.members),
+            reason=self._reason(group.group_id),
+            not_convertible=_text(find_departure_fault(self._owner.shard, group.group_id)),
         )
 
     def _classic_summary(self, group: ClassicGroup) -> GroupSummary:

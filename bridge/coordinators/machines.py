@@ -1,16 +1,25 @@
 """The machines of one owner's classic members: who sits where, whose deadline is next, who is parked on what."""
 
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum, auto
+from typing import assert_never
 
 from bridge.coordinators.deadlines import Deadlines
+from bridge.engine.indexes import count_down, count_up
 from bridge.log_lines import EMBEDDED
 from translators.classic_member.events import Effect, Event
 from translators.classic_member.member_records import profile_of
 from translators.classic_member.stable import beat_calmly
 from translators.classic_member.states import (
     Absent,
+    CallDue,
+    Called,
+    CompletingRebalance,
+    Fenced,
+    Leaving,
     Limits,
     NotCalled,
+    PreparingRebalance,
     Stable,
     State,
     parked_join,
@@ -47,6 +56,8 @@ class Machines:
         """The members of each group, in the order they came."""
         self._clients: dict[MemberRef, tuple[ClientIdentity, Via]] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
+        self._busy: dict[Stage, dict[GroupId, int]] = {stage: {} for stage in Stage}
+        """How many members of each group are in that stage of a rebalance."""
         self._parked: dict[int, set[MemberRef]] = {}
         self._deadlines = Deadlines[MemberRef]()
         self._is_watched = False
@@ -117,6 +128,10 @@ class Machines:
         self._states[key] = after
         return True
 
+    def any_in(self, group_id: GroupId, stage: "Stage") -> bool:
+        """Whether a member of a group is in this stage of a rebalance; O(1): all groups are listed by whoever likes."""
+        return group_id in self._busy[stage]
+
     def is_at_rest(self, key: MemberRef) -> bool:
         """Whether a member works with its assignment and nobody has called it, nor waits for it to let go."""
         state = self._states.get(key)
@@ -152,6 +167,7 @@ class Machines:
         if self._is_watched:
             self._changed[key] = None
         before = self._states.pop(key, None)
+        self._move(key.group_id, before, None)
         self._vacate(key, before)
         if before is not None:
             ids = self._ids[key.group_id]
@@ -202,6 +218,7 @@ class Machines:
             self._ids.setdefault(key.group_id, {})[key.member_id] = None
         self._states[key] = state
         self._deadlines.note(key, next_deadline(state))
+        self._move(key.group_id, before, state)
         if _lasts(before, state):
             return
         if self._is_watched:
@@ -217,6 +234,15 @@ class Machines:
             if seat is not None:
                 self._seats[seat] = key.member_id
 
+    def _move(self, group_id: GroupId, before: State | None, after: State | None) -> None:
+        left, entered = stage_of(before), stage_of(after)
+        if left is entered:
+            return
+        if left is not None:
+            count_down(self._busy[left], group_id)
+        if entered is not None:
+            count_up(self._busy[entered], group_id)
+
     def _vacate(self, key: MemberRef, state: State | None) -> None:
         seat = _seat(key, state)
         if seat is not None and self._seats.get(seat) == key.member_id:
@@ -225,6 +251,30 @@ class Machines:
     def _deadline_of(self, key: MemberRef) -> int | None:
         state = self._states.get(key)
         return None if state is None else next_deadline(state)
+
+
+class Stage(Enum):
+    """What a member has still to do in a rebalance."""
+
+    JOINING = auto()
+    """It joins, or has been or is to be called for it."""
+    COMPLETING = auto()
+    """Its SyncGroup is still to come."""
+
+
+def stage_of(state: State | None) -> Stage | None:
+    """In which stage of a rebalance a member is, None for in none."""
+    match state:
+        case PreparingRebalance():
+            return Stage.JOINING
+        case Stable():
+            return Stage.JOINING if isinstance(state.call, (CallDue, Called)) else None
+        case CompletingRebalance():
+            return Stage.COMPLETING
+        case None | Absent() | Leaving() | Fenced():
+            return None
+        case _:
+            assert_never(state)
 
 
 def _unheard(_key: MemberRef) -> None:

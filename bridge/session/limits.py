@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from bridge.session.close_reasons import CloseReason
 from bridge.session.grants import GRANTS_MAX, KEEP_MS
 from bridge.wire.codec.registry import Reply, Request
+from translators.dialects.admin import DeleteGroupsReply, DescribeGroupsReply, ListGroupsReply
+from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
+from translators.dialects.configs import DescribeConfigsReply
+from translators.dialects.consumer import ConsumerGroupDescribeReply
 from translators.dialects.offsets import (
     OffsetCommit,
     OffsetCommitReply,
@@ -97,8 +101,8 @@ class Limits:
 
 
 def is_large(message: Request | Reply) -> bool:
-    """Whether it names `LARGE_PARTITIONS` or more; O(topics)."""
-    return _partitions(message) >= LARGE_PARTITIONS
+    """Whether it names `LARGE_PARTITIONS` or more, of partitions, members, groups or settings; O(topics), O(groups)."""
+    return _parts(message) >= LARGE_PARTITIONS
 
 
 def kept_bytes(frame_bytes: int, request: Request) -> int:
@@ -106,11 +110,15 @@ def kept_bytes(frame_bytes: int, request: Request) -> int:
 
     Its frame alone tells too little: 1,000 commits of 7 kB that a hung broker did not answer were 140 MB.
     """
-    return frame_bytes + KEPT_PARTITION_BYTES * _partitions(request)
+    return frame_bytes + KEPT_PARTITION_BYTES * _parts(request)
 
 
-def _partitions(message: Request | Reply) -> int:
-    """How many partitions a message names: only messages about offsets name many that one client sends."""
+def _parts(message: Request | Reply) -> int:
+    """How many partitions a message names; of an answer that tells of members, groups or settings how many of these.
+
+    One client sends many of partitions only. Answers are long also where little was asked: a group of 100 members that
+    is named 10,000 times kept everybody waiting for seconds while its members were written as often.
+    """
     match message:
         case OffsetCommit() | TxnOffsetCommit() | OffsetDelete():
             return sum(len(topic.partitions) for topic in message.topics)
@@ -120,6 +128,14 @@ def _partitions(message: Request | Reply) -> int:
             return sum(len(topic.partitions) for group in message.groups for topic in group.topics or ())
         case OffsetFetchReply():
             return sum(len(topic.partitions) for group in message.groups for topic in group.topics)
+        case DescribeGroupsReply() | ConsumerGroupDescribeReply():
+            return len(message.groups) + sum(len(group.members) for group in message.groups)
+        case ListGroupsReply() | DeleteGroupsReply():
+            return len(message.groups)
+        case JoinGroupReply() | LeaveGroupReply():
+            return len(message.members)
+        case DescribeConfigsReply():
+            return sum(len(one.configs) for one in message.results)
         case _:
             return 0
 

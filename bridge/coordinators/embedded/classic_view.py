@@ -3,23 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
 
-from bridge.coordinators.machines import Machines
+from bridge.coordinators.machines import Machines, Stage
 from bridge.engine.commands import GroupType
 from bridge.engine.model import Phase
 from bridge.engine.queries import ASSIGNING, EMPTY, RECONCILING, group_state, looks_classic
 from bridge.engine.state import Shard
 from translators.classic_member.profile import Profile
-from translators.classic_member.states import (
-    CallDue,
-    Called,
-    CompletingRebalance,
-    PreparingRebalance,
-    Seated,
-    Stable,
-    seated,
-)
+from translators.classic_member.states import Seated, seated
 from translators.classic_member.tenure import Tenure
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
 from translators.dialects.consumer_protocol import encode_assignment
@@ -65,10 +56,9 @@ class ClassicView:
         stage = group_state(group)
         if stage == EMPTY:
             return Phase.EMPTY
-        states = dict(self._seated(group_id)).values()
-        if stage == ASSIGNING or any(_is_joining(state) for state in states):
+        if stage == ASSIGNING or self._machines.any_in(group_id, Stage.JOINING):
             return Phase.PREPARING_REBALANCE
-        if stage == RECONCILING or any(_is_completing(state) for state in states):
+        if stage == RECONCILING or self._machines.any_in(group_id, Stage.COMPLETING):
             return Phase.COMPLETING_REBALANCE
         return Phase.STABLE
 
@@ -78,30 +68,6 @@ class ClassicView:
             state = seated(self._machines.get(key))
             if state is not None:
                 yield key, state
-
-
-def _is_joining(state: Seated) -> bool:
-    """Whether a member joins, or has been or is to be called for it."""
-    match state:
-        case PreparingRebalance():
-            return True
-        case Stable():
-            return isinstance(state.call, (CallDue, Called))
-        case CompletingRebalance():
-            return False
-        case _:
-            assert_never(state)
-
-
-def _is_completing(state: Seated) -> bool:
-    """Whether a member's SyncGroup is still to come."""
-    match state:
-        case CompletingRebalance():
-            return True
-        case PreparingRebalance() | Stable():
-            return False
-        case _:
-            assert_never(state)
 
 
 def _handed(state: Seated) -> bytes:

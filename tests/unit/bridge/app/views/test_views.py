@@ -17,6 +17,7 @@ from bridge.telemetry.metrics import GroupCount
 from tests.support.embedded_world import FakeBroker
 from tests.support.led_group import LedClient, form
 from tests.support.owned_group import ClassicClient, ConsumerClient, OwnedGroup
+from tests.support.work_done import work_of
 from translators.dialects.classic import JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId
@@ -87,6 +88,26 @@ def test_mixed_group_shows_generation_of_classic_members_only() -> None:
     assert list(_snapshots(group).counts()) == [
         GroupCount(group_id="g", state=view.summary.state, classic_members=1, consumer_members=1)
     ]
+
+
+def _group_of(members: int) -> OwnedGroup:
+    """A group of so many KIP-848 members that have a partition each."""
+    group = OwnedGroup(partitions=members)
+    clients = [ConsumerClient(group, f"m{number}") for number in range(members)]
+    for _ in range(2):
+        for client in clients:
+            client.beat()
+    return group
+
+
+def test_counting_groups_takes_no_look_at_members() -> None:
+    """Anybody may ask for the metrics as often as it likes: each time all members, topics and partitions were copied,
+    while everybody else waited.
+    """
+    small, large = (_snapshots(_group_of(members)) for members in (5, 50))
+    assert [count.consumer_members for one in (small, large) for count in one.counts()] == [5, 50]
+    assert work_of(lambda: list(large.counts())).lines == work_of(lambda: list(small.counts())).lines
+    assert [group.member_count for group in large.groups()] == [50]
 
 
 def test_classic_group_is_listed_and_counted_beside_the_others() -> None:

@@ -1,12 +1,14 @@
 """Classic members of a consumer group as tools know them."""
 
 from dataclasses import replace
+from functools import partial
 
 from trio.testing import MockClock
 
 from bridge.coordinators.embedded.classic_view import ClassicView
 from tests.support.embedded_world import World, embedded_world, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
+from tests.support.work_done import work_of
 from translators.dialects.admin import (
     DescribedGroup,
     DescribedMember,
@@ -103,3 +105,36 @@ async def test_group_is_listed_as_classic_until_a_member_speaks_the_consumer_pro
         assert (await world.ask(join_request("a"), JoinGroupReply)).error is NONE
         await world.ask(leave_request("n"), LeaveGroupReply)
         assert view_of(world).listed(ENTRY).group_type == "classic"
+
+
+def settled(members: int) -> OwnedGroup:
+    """So many classic members that have what they shall have."""
+    group = OwnedGroup(partitions=members)
+    waiting = [ClassicClient(group) for _ in range(members)]
+    clients = list(waiting)
+    for client in clients:
+        client.begin_join()
+    for _ in range(ROUNDS):
+        for client in [one for one in waiting if one.is_joined]:
+            waiting.remove(client)
+            client.end_join()
+        for client in [one for one in clients if one not in waiting and one.beat() is not NONE]:
+            client.begin_join()
+            waiting.append(client)
+        group.wait(PAUSE_MS)
+    assert not waiting
+    return group
+
+
+def test_listing_a_group_takes_no_look_at_its_members() -> None:
+    """All groups are listed by whoever likes: before 100,000 members that kept everybody waiting for half a second."""
+    works: list[int] = []
+    for members in (3, 30):
+        group = settled(members)
+        view = ClassicView(group.owner.shard, group.owner.machines)
+        assert view.listed(ENTRY).group_state == "Stable"
+        works.append(work_of(partial(view.listed, ENTRY)).lines)
+        client = ClassicClient(group)
+        client.begin_join()
+        assert view.listed(ENTRY).group_state != "Stable"
+    assert works[0] == works[1]
