@@ -284,12 +284,12 @@ class AppSnapshots:
                 classic_members=len(group.members) - group.natives,
                 consumer_members=group.natives,
             )
-        for group in self._owner.shard.classic_groups.values():
+        for classic in self._owner.shard.classic_groups.values():
             yield GroupCount(
-                group_id=group.group_id,
-                state=group.phase.value,
+                group_id=classic.group_id,
+                state=classic.phase.value,
                 group_type="classic",
-                classic_members=len(group.members),
+                classic_members=len(classic.members),
                 consumer_members=0,
             )
         if self._upstream is not None:

@@ -47,7 +47,7 @@ class Pipe:
         """What came until the writing end was closed, which this does."""
         os.close(self.writing)
         self._thread.join(PATIENCE_S)
-        return self.read.splitlines(keepends=True)
+        return bytes(self.read).splitlines(keepends=True)
 
     def close(self) -> None:
         """Close what is open."""

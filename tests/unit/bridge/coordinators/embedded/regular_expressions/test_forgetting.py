@@ -20,6 +20,7 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, Topic, TopicId, TopicName
 
 SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
+CLASSIC = replace(SETTINGS, group_begins_classic=True)
 OFFERED = join_request("").protocols
 OTHER_HOST = replace(CLIENT, client_host="/10.0.0.9")
 
@@ -75,17 +76,22 @@ async def test_nothing_is_kept_of_who_is_refused(autojump_clock: MockClock) -> N
 @pytest.mark.parametrize(
     ("engine", "offered", "pattern", "code"),
     [
-        ({"group_consumer_migration_policy": MigrationPolicy.DISABLED}, OFFERED, "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
-        ({"group_consumer_max_size": 1}, OFFERED, "t.*", ErrorCode.GROUP_MAX_SIZE_REACHED),
-        ({}, (Protocol("custom", b""),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
-        ({}, (Protocol("range", b"torn"),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
-        ({}, (Protocol("range", b"torn"),), "(", ErrorCode.GROUP_ID_NOT_FOUND),
-        ({}, OFFERED, "(", ErrorCode.INVALID_REGULAR_EXPRESSION),
+        (
+            replace(CLASSIC, group_consumer_migration_policy=MigrationPolicy.DISABLED),
+            OFFERED,
+            "t.*",
+            ErrorCode.GROUP_ID_NOT_FOUND,
+        ),
+        (replace(CLASSIC, group_consumer_max_size=1), OFFERED, "t.*", ErrorCode.GROUP_MAX_SIZE_REACHED),
+        (CLASSIC, (Protocol("custom", b""),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
+        (CLASSIC, (Protocol("range", b"torn"),), "t.*", ErrorCode.GROUP_ID_NOT_FOUND),
+        (CLASSIC, (Protocol("range", b"torn"),), "(", ErrorCode.GROUP_ID_NOT_FOUND),
+        (CLASSIC, OFFERED, "(", ErrorCode.INVALID_REGULAR_EXPRESSION),
     ],
     ids=["policy", "too many members", "an own assignor", "torn bytes", "torn bytes and pattern", "torn pattern"],
 )
 async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(
-    engine: dict[str, MigrationPolicy | int],
+    engine: EngineSettings,
     offered: tuple[Protocol, ...],
     pattern: str,
     code: ErrorCode,
@@ -94,9 +100,8 @@ async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(
     """Its policy or one of its members keeps it so, for everybody that comes with a pattern; and what keeps it is told
     before a pattern that can't be read, as in Kafka.
     """
-    chosen = replace(SETTINGS, group_begins_classic=True, **engine)
     journal = MemoryJournal()
-    async with embedded_world(chosen) as world:
+    async with embedded_world(engine) as world:
         world.groups.keep(journal)
         first = replace(join_request(""), needs_member_id=False, protocols=offered)
         joined = await world.ask(first, JoinGroupReply)
