@@ -100,6 +100,8 @@ class RandomPlay(Play):
     protocols: dict[str, str] = field(default_factory=dict)
     chosen: str = ""
     """The protocol that anybody was told last."""
+    grown: dict[str, int] = field(default_factory=dict)
+    """How many partitions the sequence's own topics have, by their real names."""
 
     def course(self, drawn: Drawn) -> Course:
         """Play all steps and return what was seen in each."""
@@ -189,6 +191,7 @@ class RandomPlay(Play):
     def _grow(self, move: Grow) -> None:
         name = move.name.replace("$g", self.group)
         self.topics.grow(name, move.partitions)
+        self.grown[name] = move.partitions
         if move.name not in self.ground.topic_ids:
             ids = {**self.ground.topic_ids, move.name: self._topic_id(name)}
             self.ground = Ground(place=self.ground.place, topic_ids=ids)

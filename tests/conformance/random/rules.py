@@ -61,9 +61,11 @@ def superseded(scene: Scene, one: Found) -> bool:
     if call is None or call.api not in {"JoinGroup", "SyncGroup"} or scene.answer(scene.kafka, one.asked):
         return False
     code = scene.answer(scene.ours, one.asked).get("error")
-    if code == "NOT_COORDINATOR":
-        return last is not None and one.asked < scene.step and (last.api, last.who) == (call.api, call.who)
     own = scene.named(scene.ours, call.fields.get("member_id"))
+    if code == "NOT_COORDINATOR":
+        if last is None or one.asked >= scene.step or (last.api, last.who) != (call.api, call.who):
+            return False
+        return bool(own) and own == scene.named(scene.ours, last.fields.get("member_id"))
     return code == "UNKNOWN_MEMBER_ID" and own not in scene.inside(scene.ours) | scene.inside(scene.kafka)
 
 
@@ -113,9 +115,15 @@ def topics_seen_at_once(scene: Scene, one: Found) -> bool:
     beats = last is not None and last.api == "ConsumerGroupHeartbeat"
     if (beats and scene.answer(scene.kafka, scene.step).get("error") == "NONE") or not one.path.startswith("consumer"):
         return False
-    epochs = [scene.group(course, "consumer").get("group_epoch") for course in (scene.kafka, scene.ours)]
-    behind = isinstance(epochs[0], int) and isinstance(epochs[1], int) and epochs[1] - epochs[0] > 0
-    return behind and grown_unheard(scene) > 0 and any(word in one.leaf() for word in (*TARGETS, "group_epoch"))
+    kafka, ours = (scene.group(course, "consumer").get("group_epoch") for course in (scene.kafka, scene.ours))
+    if not isinstance(kafka, int) or not isinstance(ours, int) or not is_ahead_by_topics(scene, kafka, ours):
+        return False
+    return any(word in one.leaf() for word in (*TARGETS, "group_epoch"))
+
+
+def is_ahead_by_topics(scene: Scene, kafka: int, ours: int) -> bool:
+    """Whether our epoch is further on by no more than how often topics grew, beside what both were apart before."""
+    return any(0 < ours - kafka - shift <= grown_unheard(scene) for shift in {0, *scene.shifts})
 
 
 def topics_and_joiner_at_once(scene: Scene, one: Found) -> bool:
@@ -256,7 +264,8 @@ def told_to_join_again(scene: Scene, one: Found) -> bool:
         )
     else:
         unknown = not is_made(scene, call.fields.get("group_id"))
-    return epoch > 0 and unknown and (one.kafka, one.ours) == ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID")
+    names_one = epoch > 0 or (epoch == 0 and call.api == "OffsetCommit")
+    return names_one and unknown and (one.kafka, one.ours) == ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID")
 
 
 def is_made(scene: Scene, group_id: Part) -> bool:

@@ -195,7 +195,8 @@ class Settling:
         if call.api == "JoinGroup":
             client.phase = "sync"
             client.protocol = str(answer["protocol_name"])
-            client.assigned = _dealt(answer) if answer["leader"] == answer["member_id"] else {}
+            sizes = {**TOPICS, **self._play.grown} if answer["leader"] == answer["member_id"] else {}
+            client.assigned = dealt_by_leader(answer, sizes)
             return True
         client.phase = "beat"
         return call.api == "SyncGroup"
@@ -310,8 +311,8 @@ def _rows(value: Value) -> list[Mapping[str, Value]]:
     return [row for row in value if isinstance(row, Mapping)]
 
 
-def _dealt(answer: Mapping[str, Value]) -> dict[str, dict[str, list[int]]]:
-    """What a leader assigns: each topic dealt out in ranges among those who want it."""
+def dealt_by_leader(answer: Mapping[str, Value], sizes: Mapping[str, int]) -> dict[str, dict[str, list[int]]]:
+    """What a leader assigns: each of these topics dealt out in ranges among those who want it."""
     wants: dict[str, list[str]] = {}
     for row in _rows(answer["members"]):
         data = row["metadata"]
@@ -323,6 +324,6 @@ def _dealt(answer: Mapping[str, Value]) -> dict[str, dict[str, list[int]]]:
             wants.setdefault(str(topic), []).append(str(row["member_id"]))
     shares: dict[str, dict[str, list[int]]] = {str(row["member_id"]): {} for row in _rows(answer["members"])}
     for topic, members in wants.items():
-        for partition in range(TOPICS.get(topic, 0)):
+        for partition in range(sizes.get(topic, 0)):
             shares[sorted(members)[partition % len(members)]].setdefault(topic, []).append(partition)
     return shares

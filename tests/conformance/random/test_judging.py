@@ -82,7 +82,7 @@ def test_answer_that_comes_later_is_found() -> None:
 
 def test_superseded_request_is_explained_and_nothing_else_with_it() -> None:
     """K1.52: only an answer that Kafka never gives, and only with the codes that say so."""
-    moves = drawn(join("a"), join("a"))
+    moves = drawn(join("a", member_id="<a>"), join("a", member_id="<a>"))
     silent: Course = [seen(), seen()]
     assert lines(judge(moves, silent, [seen(), seen(answered(1, "NOT_COORDINATOR"))])) == []
     wrong = judge(moves, silent, [seen(), seen(answered(1, "ILLEGAL_GENERATION"))])

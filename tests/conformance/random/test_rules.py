@@ -94,8 +94,10 @@ def test_shown_to_old_eyes_not_when_kafka_knows_no_consumer_group() -> None:
 @pytest.mark.parametrize(
     ("code", "second", "inside", "forgiven"),
     [
-        ("NOT_COORDINATOR", join("a"), ("a",), True),
-        ("NOT_COORDINATOR", join("b"), ("a",), False),
+        ("NOT_COORDINATOR", join("a", member_id="<a>"), ("a",), True),
+        ("NOT_COORDINATOR", join("a"), ("a",), False),
+        ("NOT_COORDINATOR", join("a", member_id="<c>"), ("a",), False),
+        ("NOT_COORDINATOR", join("b", member_id="<a>"), ("a",), False),
         ("NOT_COORDINATOR", beat("a"), ("a",), False),
         ("UNKNOWN_MEMBER_ID", leave("admin", member_id="@a"), (), True),
         ("UNKNOWN_MEMBER_ID", leave("admin", member_id="@a"), ("a",), False),
@@ -148,6 +150,7 @@ WANTS_OWN = native("a", share(0), subscribed_topic_names=[OWN_TOPIC])
         (WANTS_OWN, True, (2, 3), False),
         (WANTS_OWN, False, (3, 2), False),
         (WANTS_OWN, False, (2, 2), False),
+        (WANTS_OWN, False, (2, 4), False),
     ],
 )
 def test_topics_seen_at_once(member: Row, heard: bool, epochs: tuple[int, int], forgiven: bool) -> None:
@@ -343,6 +346,8 @@ GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
         (chb("a", "#a-4"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
         (chb("a", "#b"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
         (chb("a", 2), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
+        (commit("b", 9), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
+        (commit("b", 9, generation_id="#b-1"), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
         (commit("a", 9), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), True),
         (chb("a", -1), (GONE, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),
         (chb("a", "#a"), (SEATED, GONE), ("GROUP_ID_NOT_FOUND", "UNKNOWN_MEMBER_ID"), False),

@@ -12,6 +12,7 @@ from tests.conformance.random.playing import Asked, RandomPlay, Raw
 from tests.support.conformance.calls import offer
 from tests.support.conformance.normal import Told
 from tests.support.conformance.playing import Answer
+from tests.support.conformance.protocol import SUBSCRIPTION, encode
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call, Part
 from translators.dialects.errors import ErrorCode as E
@@ -24,6 +25,7 @@ class Coordinator:
     failures: int
     pipelined: bool = False
     chosen: str = "roundrobin"
+    grown: dict[str, int] = field(default_factory=dict)
     told: Told = field(default_factory=lambda: Told(members={"b": "member-b"}))
     unsynced: set[str] = field(default_factory=set)
     waiting: list[Asked] = field(default_factory=list)
@@ -104,3 +106,14 @@ def test_who_is_failed_is_started_again_and_what_stood_in_its_way_is_said(
     assert isinstance(codes := found["ended"], Mapping)
     assert codes["n"] == ended
     assert coordinator.joins == min(failures, settling.FAILURES_MAX) + 1
+
+
+def test_leader_deals_out_the_sequence_s_own_topic_too() -> None:
+    """It left that to nobody, and what Kafka's classic groups had of it looked like a difference of ours."""
+    wants = {"a": ["wire-two", "wire-x-t"], "b": ["wire-x-t", "wire-none"]}
+    members: list[Value] = [
+        {"member_id": name, "metadata": encode(1, SUBSCRIPTION, {"topics": list(topics), "owned": []})}
+        for name, topics in wants.items()
+    ]
+    dealt = settling.dealt_by_leader({"members": members}, {"wire-two": 2, "wire-x-t": 3})
+    assert dealt == {"a": {"wire-two": [0, 1], "wire-x-t": [0, 2]}, "b": {"wire-x-t": [1]}}
