@@ -70,6 +70,18 @@ def test_subscribed_topics_are_those_of_the_generation_while_others_join() -> No
     assert subscribed_by(bench.group) == frozenset({TopicName("foo")})
 
 
+def test_subscribed_topics_stay_those_of_the_generation_while_a_promised_id_is_waited_for() -> None:
+    """K1.20, K5.22: everybody has gone, but the rebalance has not ended; an admin deleted offsets that Kafka keeps."""
+    bench = formed(WANTS_FOO)
+    promised = bench.promise()
+    bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"x")))
+    bench.leave(("A-1", "A"))
+    assert (bench.group.phase, dict(bench.group.members)) == (Phase.PREPARING_REBALANCE, {})
+    assert subscribed_by(bench.group) == frozenset({TopicName("foo")})
+    bench.leave((promised, None))
+    assert (bench.group.phase, subscribed_by(bench.group)) == (Phase.EMPTY, frozenset())
+
+
 def test_snapshot_shows_who_waits_and_who_is_waited_for() -> None:
     """Our own API."""
     bench = ClassicBench()
