@@ -109,8 +109,8 @@ def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] |
 def subscribed_by(group: ClassicGroup) -> frozenset[TopicName] | None:
     """The topics that members of a consumer-type group wanted when its generation began; empty for other types.
 
-    None if nobody can tell: no generation has begun, or a subscription can't be read (K1.39, K5.22). Where everybody has
-    left and a promised id is waited for (K1.20), they count until the rebalance ends and the group is Empty.
+    None if nobody can tell: no generation has begun, or a subscription can't be read (K1.39, K5.22). Where everybody
+    has left and a promised id is waited for (K1.20), they count until the rebalance ends and the group is Empty.
     """
     if group.roster.protocol_type != CONSUMER_PROTOCOL_TYPE or group.phase is Phase.EMPTY:
         return frozenset()

@@ -59,8 +59,12 @@ class Judge:
         return tuple(left)
 
     def meet(self, scene: Scene) -> None:
-        """Courses that were apart are one again when both sides show the same group, but for how epochs count."""
-        if self.apart and is_met(scene, scene.step):
+        """Courses that were apart are one again when both sides show the same group, but for how epochs count.
+
+        While clients go on by themselves, or are asked all round, no group is shown.
+        """
+        is_shown = bool(scene.group(scene.kafka, "classic"))
+        if self.apart and is_shown and is_met(scene, scene.step):
             epochs = [scene.group(course, "consumer").get("group_epoch") for course in (scene.kafka, scene.ours)]
             if isinstance(epochs[0], int) and isinstance(epochs[1], int):
                 self.shifts.add(epochs[1] - epochs[0])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from tests.conformance.random.comparing import Found, flatten
 from tests.conformance.random.rules import NOBODY_KNOWS, is_classic_view, is_tie, numeric
 from tests.conformance.random.scenes import Rule, Scene, names_in, rows_of
-from tests.conformance.random.sequences import Course, Probe, Settle
+from tests.conformance.random.sequences import Course, Probe, Seen, Settle
 from tests.conformance.random.settled_rules import is_sound, went_over
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Call
@@ -28,6 +28,7 @@ DEALT_VERSION = re.compile(
     r"settled\.probes\.views\.DescribeGroups v\d\.groups\[0\]\.members\[\d+\]\.assignment\.version"
 )
 EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
+RACK = re.compile(r"settled\.probes\.views\.ConsumerGroupDescribe v[01]\.groups\[0\]\.members\[(\d+)\]\.rack_id")
 LEADER_WRITES = 1
 """The version in which clients of these tests deal out, whatever the others read."""
 DEALT = re.compile(
@@ -141,6 +142,37 @@ def named_without_generation(scene: Scene, one: Found) -> bool:
     reads = probed(scene, scene.ours, itself)
     groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
     return one.ours == reads and all(is_classic_member(group, f"<{match[1]}>") for group in groups)
+
+
+def rack_of_its_predecessor(scene: Scene, one: Found) -> bool:
+    """K2.30, K3.20: a classic member that took a KIP-848 member's static seat has its rack in a consumer group.
+
+    In Kafka the group was a classic one in between, where members tell their racks themselves.
+    """
+    match = RACK.fullmatch(one.path)
+    rows = rows_of(consumer_view(scene, scene.ours).get("members"))
+    if match is None or one.kafka is not None or int(match[1]) >= len(rows):
+        return False
+    row = rows[int(match[1])]
+    seat = row.get("instance_id")
+    before = [at for at, call in scene.calls("ConsumerGroupHeartbeat") if is_seat_with_rack(call, seat, one.ours)]
+    joined = [
+        at
+        for at, call in scene.calls("JoinGroup")
+        if call.fields.get("group_instance_id") == seat and is_classic_seat(scene.kafka[at - 1], seat)
+    ]
+    return row.get("member_type") == 0 and bool(before) and bool(joined) and min(before) < max(joined)
+
+
+def is_classic_seat(seen: Seen, seat: Value) -> bool:
+    """Whether a step showed a classic group with this instance id in it."""
+    members = (row for group in rows_of(seen.classic["groups"]) for row in rows_of(group.get("members")))
+    return any(row.get("group_instance_id") == seat for row in members)
+
+
+def is_seat_with_rack(call: Call, seat: Value, rack: Value) -> bool:
+    """Whether a heartbeat is of the member with this instance id, and says this rack."""
+    return seat is not None and (call.fields.get("instance_id"), call.fields.get("rack_id")) == (seat, rack)
 
 
 def in_its_own_version(scene: Scene, one: Found) -> bool:
@@ -259,7 +291,11 @@ PROBE_RULES: tuple[Rule, ...] = (
     Rule(
         title="A static member that came back may not commit under any old epoch (K5.11)", applies=came_back_as_static
     ),
-    Rule(title="Ties between protocols, at rest (K1.38)", applies=other_protocol_at_rest),
+    Rule(title="Ties between protocols, at rest (K1.38)", applies=other_protocol_at_rest, parts=True),
+    Rule(
+        title="A classic member keeps the rack of the KIP-848 member whose seat it took (K2.30, K3.20)",
+        applies=rack_of_its_predecessor,
+    ),
     Rule(title="A new pattern without match frees what its member had, at rest (K2.4)", applies=target_of_nobody),
     Rule(title="Kafka's group is not at rest when it is asked (K1.20, K4.4)", applies=asked_in_motion),
     Rule(

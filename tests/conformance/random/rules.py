@@ -11,7 +11,7 @@ from tests.conformance.random.comparing import Found
 from tests.conformance.random.scenes import Rule, Scene, names_in, partitions_of, parts_of, rows_of
 from tests.conformance.random.sequences import OWN_TOPIC, Course, Grow
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import Part
+from tests.support.conformance.steps import Owned, Part
 
 TARGETS = ("assignment_epoch", "state", "target_assignment")
 SHOWN_AS = {"Assigning": "PreparingRebalance", "Reconciling": "CompletingRebalance"}
@@ -21,6 +21,7 @@ NEW_EYES = 6
 IN_REBALANCE = {"PreparingRebalance", "CompletingRebalance"}
 LED = re.compile(r"answer\.(leader|skip_assignment|members\b.*)")
 """What a JoinGroup's answer says of who leads."""
+FREED = re.compile(r"answer\.(member_epoch|assignment\b)|consumer view\.groups\[0\]\.members\[\d+\]\.assignment\b")
 CHOSEN = re.compile(r"answer\.protocol_name|classic view\.groups\[0\]\.protocol_data")
 WITHOUT = re.compile(r"answer\.groups\[0\]\.(state|protocol_type|protocol_data|members\b.*)")
 
@@ -250,6 +251,42 @@ def proposals(scene: Scene) -> list[list[str]]:
     return list(latest.values())
 
 
+def owns_what_it_lost(scene: Scene, one: Found) -> bool:
+    """K2.34: a member that lists what it owns, without what it loses and without what it keeps, has given up to Kafka
+    what it loses; here it is asked to give it up, as it may not have taken what it keeps (decision 123).
+    """
+    call = scene.call(one.asked)
+    if call is None or call.api != "ConsumerGroupHeartbeat" or one.asked != scene.step or not FREED.match(one.path):
+        return False
+    listed = partitions_in(call.fields.get("topic_partitions"))
+    own = str(call.fields.get("member_id", "")).replace("member-", "<") + ">"
+    before, kafka, ours = (
+        has_and_is_to_have(scene, own, course, back)
+        for course, back in ((scene.ours, 1), (scene.kafka, 0), (scene.ours, 0))
+    )
+    same_before = before == has_and_is_to_have(scene, own, scene.kafka, 1)
+    lost, kept = before[0] - before[1], before[0] & before[1]
+    says_so = listed is not None and not lost & listed and bool(kept - listed)
+    return same_before and bool(lost) and says_so and not lost & kafka[0] and lost <= ours[0]
+
+
+def partitions_in(owned: Part) -> set[str] | None:
+    """The partitions that a heartbeat lists by name; None if it lists none or all that its member was told of."""
+    if isinstance(owned, Owned):
+        keep = owned.keep
+        return None if keep is None else {f"{topic} {number}" for topic, numbers in keep.items() for number in numbers}
+    return set() if owned == [] else None
+
+
+def has_and_is_to_have(scene: Scene, member_id: str, course: Course, before: int) -> tuple[set[str], set[str]]:
+    """What a member of a consumer group has, and what is its target, after this step or some before."""
+    rows = rows_of(scene.group(course, "consumer", before).get("members"))
+    found = [row for row in rows if row["member_id"] == member_id]
+    names = ("assignment", "target_assignment")
+    has, is_to_have = ({one for row in found for one in partitions_of(row[name])} for name in names)
+    return has, is_to_have
+
+
 def told_to_join_again(scene: Scene, one: Found) -> bool:
     """K2.15, K5.3: a member of a group that neither side knows is told so in a way that lets it live."""
     call = scene.call(one.asked)
@@ -295,5 +332,8 @@ STEP_RULES: tuple[Rule, ...] = (
         parts=True,
     ),
     Rule(title="Ties between protocols (K1.38)", applies=other_protocol, parts=True),
+    Rule(
+        title="A list without what a member keeps gives up nothing yet (K2.34)", applies=owns_what_it_lost, parts=True
+    ),
     Rule(title="A member of an unknown group is told to join again (K2.15, K5.3)", applies=told_to_join_again),
 )

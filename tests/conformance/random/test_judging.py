@@ -8,9 +8,10 @@ import pytest
 from tests.conformance.random.cast import draw_member
 from tests.conformance.random.comparing import Found, differences
 from tests.conformance.random.drawing import draw
-from tests.conformance.random.judging import Verdict, judge
+from tests.conformance.random.judging import Judge, Verdict, judge
 from tests.conformance.random.native_moves import session_passed
 from tests.conformance.random.plots import answered, consumer, drawn, native, seen, share
+from tests.conformance.random.scenes import Scene
 from tests.conformance.random.sequences import (
     KINDS,
     OWN_TOPIC,
@@ -168,6 +169,16 @@ def test_mixed_groups_are_compared_step_by_step_until_the_other_kind_comes() -> 
     for wrong, left in ((2, 1), (4, 0)):
         ours = [seen(answered(at, "REBALANCE_IN_PROGRESS" if at == wrong else "NONE")) for at in range(1, 5)]
         assert len(judge(moves, right, ours).unexplained) == left
+
+
+def test_groups_that_parted_do_not_meet_where_none_is_shown() -> None:
+    """Where clients go on by themselves, or are asked all round, neither side describes its group."""
+    nothing = replace(seen(), classic={"groups": []}, consumer={"groups": []})
+    course = [nothing, seen(consumer=SEATED)]
+    judged = Judge(apart="it parted")
+    for step, apart in ((1, "it parted"), (2, "")):
+        judged.meet(Scene(drawn=drawn(Settle(members=()), beat("a")), kafka=course, ours=course, step=step, found=()))
+        assert judged.apart == apart
 
 
 def test_code_of_the_new_protocol_may_not_reach_a_classic_client() -> None:

@@ -448,3 +448,43 @@ def test_empty_of_another_kind(
     drawn = Drawn(seed=0, kind="resting", moves=(Settle(members=()), Probe(members=())))
     its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=2, found=())
     assert rules.empty_of_another_kind(its, found(f"settled.probes.{path}", "x", "y", step=2)) is forgiven
+
+
+TOOK_SEAT = native("c", {}, instance_id="i-c", member_type=0, rack_id="rack-a")
+
+
+@pytest.mark.parametrize(
+    ("row", "calls", "shown_by_kafka", "values", "forgiven"),
+    [
+        (TOOK_SEAT, ("i-c", "rack-a", "i-c"), "i-c", (None, "rack-a"), True),
+        ({**TOOK_SEAT, "member_type": 1}, ("i-c", "rack-a", "i-c"), "i-c", (None, "rack-a"), False),
+        (TOOK_SEAT, ("i-c", "rack-b", "i-c"), "i-c", (None, "rack-a"), False),
+        (TOOK_SEAT, ("i-d", "rack-a", "i-c"), "i-c", (None, "rack-a"), False),
+        (TOOK_SEAT, ("i-c", "rack-a", "i-d"), "i-c", (None, "rack-a"), False),
+        (TOOK_SEAT, ("i-c", "rack-a", "i-c"), "i-d", (None, "rack-a"), False),
+        (TOOK_SEAT, ("i-c", "rack-a", "i-c"), "i-c", ("rack-z", "rack-a"), False),
+        ({**TOOK_SEAT, "instance_id": None}, (None, "rack-a", None), None, (None, "rack-a"), False),
+    ],
+)
+def test_rack_of_its_predecessor(
+    row: Row,
+    calls: tuple[str | None, str, str | None],
+    shown_by_kafka: str | None,
+    values: tuple[Value, Value],
+    forgiven: bool,
+) -> None:
+    """A classic member, whose seat a KIP-848 member had that said this rack, and Kafka's group was classic with it."""
+    taken, rack, taking = calls
+    moves = (
+        chb("a", 0, instance_id=taken, rack_id=rack),
+        join("c", group_instance_id=taking),
+        Probe(members=()),
+    )
+    classic: Row = {"error": "NONE", "members": [{"member_id": "<c>", "group_instance_id": shown_by_kafka}]}
+    probes: Value = {"views": {"ConsumerGroupDescribe v1": {"groups": [consumer(row)]}}}
+    course = [seen(), seen(classic=classic), seen(settled={"probes": probes})]
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=moves), kafka=course, ours=course, step=3, found=())
+    one = found("settled.probes.views.ConsumerGroupDescribe v1.groups[0].members[0].rack_id", *values, step=3)
+    assert rules.rack_of_its_predecessor(its, one) is forgiven
+    assert not rules.rack_of_its_predecessor(its, replace(one, path=one.path.replace("rack_id", "client_id")))
+    assert not rules.rack_of_its_predecessor(its, replace(one, path=one.path.replace("members[0]", "members[1]")))

@@ -9,7 +9,7 @@ from tests.conformance.random.plots import answered, classic, consumer, found, n
 from tests.conformance.random.sequences import OWN_TOPIC, Answered, Grow
 from tests.support.conformance.calls import beat, chb, commit, describe, join, leave, list_groups, offer, sync
 from tests.support.conformance.schema import Value
-from tests.support.conformance.steps import Call
+from tests.support.conformance.steps import Call, Owned, Part
 
 Row = Mapping[str, Value]
 HALVES = (native("a", share(0, 1, 2)), native("b", share(3, 4, 5)))
@@ -334,6 +334,37 @@ def test_other_protocol(
     its = scene([join("a", protocols=offer(*first)), join("b", protocols=offer(*second))], kafka, ours)
     assert rules.other_protocol(its, found("answer.protocol_name", *chosen, asked=2, step=2)) is forgiven
     assert not rules.other_protocol(its, found("answer.generation_id", 1, 2, asked=2, step=2))
+
+
+KEEPING = native("a", share(0, 1), share(0)), native("b", share(), share(1))
+FREE = native("a", share(0)), native("b", share(1))
+
+
+@pytest.mark.parametrize(
+    ("listed", "before", "kafka", "ours", "forgiven"),
+    [
+        (Owned(keep={"wire-two": [1]}), KEEPING, FREE, KEEPING, True),
+        ([], KEEPING, FREE, KEEPING, True),
+        (None, KEEPING, FREE, KEEPING, False),
+        (Owned(who="a"), KEEPING, FREE, KEEPING, False),
+        (Owned(keep={"wire-six": [0]}), KEEPING, FREE, KEEPING, False),
+        (Owned(keep={"wire-six": [1]}), KEEPING, FREE, KEEPING, False),
+        (Owned(keep={"wire-six": [5]}), KEEPING, KEEPING, KEEPING, False),
+        (Owned(keep={"wire-six": [5]}), KEEPING, FREE, FREE, False),
+        (Owned(keep={"wire-six": [5]}), FREE, FREE, KEEPING, False),
+        ([], (native("a", share(1), share()),), (native("a", share()),), (native("a", share(1), share()),), False),
+    ],
+)
+def test_owns_what_it_lost(
+    listed: Part, before: tuple[Row, ...], kafka: tuple[Row, ...], ours: tuple[Row, ...], forgiven: bool
+) -> None:
+    """It lists neither what it loses nor all that it keeps; Kafka has it free, and here it is still asked for."""
+    moves = [beat("x"), chb("a", 2, topic_partitions=listed)]
+    courses = [[seen(consumer=consumer(*before)), seen(consumer=consumer(*rows))] for rows in (kafka, ours)]
+    its = scene(moves, courses[0], courses[1])
+    for path in ("answer.member_epoch", "answer.assignment", "consumer view.groups[0].members[0].assignment"):
+        assert rules.owns_what_it_lost(its, found(path, 3, 2, asked=2, step=2)) is forgiven
+    assert not rules.owns_what_it_lost(its, found("answer.error", "NONE", "STALE_MEMBER_EPOCH", asked=2, step=2))
 
 
 GONE: Row = {"error": "GROUP_ID_NOT_FOUND", "members": []}
