@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bridge.telemetry.schema.disturbance import AT_WORK, is_disturbed
+from bridge.telemetry.schema.disturbance import AT_WORK, is_disturbed, without
 from bridge.telemetry.schema.facts import (
     MemberFact,
     MemberLeft,
@@ -153,6 +153,8 @@ def _note(lot: _Lot, fact: MemberTold | PartitionsReleased | PartitionsAssigned 
         case PartitionsReleased(partitions=partitions):
             lot.lost += partitions
             lot.touched_in.add(fact.rebalance_id)
+        case PartitionsAssigned(partitions=partitions, is_again=True):
+            lot.lost = without(lot.lost, partitions)
         case PartitionsAssigned(partitions=partitions):
             lot.gained += partitions
         case MemberLeft():

@@ -61,6 +61,10 @@ DISTURBANCE_CASES: Mapping[str, DisturbanceCase] = {
     "twice": _one(
         lambda story: story.releases("c1", "t-0").gets("c1", "t-0").releases("c1", "t-0").gets("c1", "t-0"), "c1"
     ),
+    "gets again what it had not used": _one(lambda story: story.releases("c1", "t-0").gets("c1", "t-0", is_again=True)),
+    "gets one of them again and the other one back": _one(
+        lambda story: story.releases("c1", "t-0", "t-1").gets("c1", "t-0", is_again=True).gets("c1", "t-1"), "c1"
+    ),
     "gets another one": _one(lambda story: story.releases("c1", "t-0").gets("c1", "t-1")),
     "gets more": _one(lambda story: story.releases("c1", "t-0").gets("c1", "t-0", "t-1")),
     "gets less": _one(lambda story: story.releases("c1", "t-0", "t-1").gets("c1", "t-0")),

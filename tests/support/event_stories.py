@@ -202,9 +202,10 @@ class Story:
         self.tell(facts.PartitionsReleased(**self.about_member(member), partitions=partitions))
         return self
 
-    def gets(self, member: str, *partitions: str, count: int = 1) -> Self:
+    def gets(self, member: str, *partitions: str, count: int = 1, is_again: bool = False) -> Self:
         """A member is given partitions."""
-        self.tell(facts.PartitionsAssigned(**self.about_member(member), partitions=partitions, assigned_count=count))
+        about = self.about_member(member)
+        self.tell(facts.PartitionsAssigned(**about, partitions=partitions, assigned_count=count, is_again=is_again))
         return self
 
     def fetches(self, member: str, *partitions: str) -> Self:

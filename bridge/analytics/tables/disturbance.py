@@ -73,13 +73,15 @@ def _of_members(events: DataFrame) -> DataFrame:
     is_told = f.coalesce(_is(MemberTold.kind) & f.col("news").isin(*NEWS), f.lit(False))
     sign = f.when(_is(PartitionsReleased.kind), 1).when(_is(PartitionsAssigned.kind), -1).otherwise(0).cast("long")
     count, low, high = _amounts()
+    # Unused, and in its generation: it has had them all along, and has given up that much less.
+    is_again = _is(PartitionsAssigned.kind) & f.coalesce("is_again", f.lit(False))
     marked = rows.select(
         *_KEY,
         "member_id",
         is_told.alias("is_told"),
         (is_told | _is(PartitionsReleased.kind)).alias("is_touched"),
         _is(MemberLeft.kind).alias("is_gone"),
-        f.when(_is(PartitionsReleased.kind), count).otherwise(0).alias("lost"),
+        f.when(_is(PartitionsReleased.kind), count).when(is_again, -count).otherwise(0).alias("lost"),
         *((sign * amount).alias(name) for name, amount in zip(_BALANCE, (count, low, high), strict=True)),
     )
     flags = [f.max(name).alias(name) for name in ("is_told", "is_touched")]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
 from bridge.telemetry.following.joins import (
+    NO_PARTITIONS,
     NOTHING_SAID,
     TOLD_BYTES_MAX,
     Join,
@@ -96,10 +97,28 @@ class ClassicFollower:
                 writer.tell(group, MemberSubscribed(**words, **input_fields(join.inputs)), at_us)
             writer.end_phase(group, member, at_us)
             member.rejoin()
-            writer.release(group, member, member.assigned - (join.inputs.owned or frozenset()), at_us)
+            self._take_claims(group, member, join, at_us)
         writer.begin_phase(group, member, Phase.JOINING, at_us)
         group.settled.discard(member_id)
         return member
+
+    def _take_claims(self, group: GroupTrack, member: MemberTrack, join: Join, at_us: int) -> None:
+        """A member joins again with what it says it has, and gives up the rest.
+
+        kafka-python may do so before it tells its application what it was given: its `poll` ran out of time before the
+        answer to SyncGroup came, and it drops that. A cooperative client gives up only what it is told to: what it
+        leaves out it never took up, and hears of first when it gets it again. Who shares out decides whether it does.
+        """
+        left_out = member.assigned - (join.inputs.owned or NO_PARTITIONS)
+        is_lasting = not group.is_led and not member.is_eager and member.is_unaware
+        member.leave_out(left_out if is_lasting else NO_PARTITIONS)
+        self._writer.release(group, member, left_out - member.left_out, at_us)
+
+    def _share_out(self, group: GroupTrack, member: MemberTrack, share: Partitions, at_us: int) -> None:
+        """What a member left out and does not get again is free."""
+        left_out = member.left_out
+        member.leave_out(NO_PARTITIONS)
+        self._writer.release(group, member, left_out - share, at_us)
 
     @staticmethod
     def _was_there(group: GroupTrack, newcomer: MemberTrack) -> bool:
@@ -204,6 +223,8 @@ class ClassicFollower:
                 self._tell_target(group, request.protocol_name or group.assignor, readable, at_us)
 
     def _tell_target(self, group: GroupTrack, assignor: str, shares: Mapping[MemberId, Partitions], at_us: int) -> None:
+        for member_id in shares.keys() & group.members.keys():
+            self._share_out(group, group.members[member_id], shares[member_id], at_us)
         topics = {group.members[member_id].inputs.topics for member_id in shares if member_id in group.members}
         moves = compare_shares(group.last_holders, shares, is_alike=len(topics) == 1)
         owned = {partition: member_id for member_id, share in shares.items() for partition in share}
@@ -234,6 +255,7 @@ class ClassicFollower:
         writer.end_phase(group, member, at_us)
         assigned = _read_handed_out(group, member.member_id, reply.assignment)
         if assigned is not None:
+            self._share_out(group, member, assigned, at_us)
             if assigned - member.assigned:
                 writer.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
             if writer.swap(group, member, assigned, at_us):

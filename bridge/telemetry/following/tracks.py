@@ -71,8 +71,9 @@ class MemberTrack:
     nobody tells. `former` is what it had when it joined last, by whatever id: its fetch sessions may still name that.
     `fetch_rebalance` is the rebalance that gave it what it has not fetched, but for what another one dealt since
     (`dealt_later`). `unused` is what it gave up last, and in which generation, if it had used nothing since it was
-    given it. `parting_words` is why it says that it leaves, `is_removed` that somebody else wants it to. `interval_ms`
-    is how often it is to send heartbeats, 0 where nobody told.
+    given it. `left_out` is what its JoinGroup did not name though nobody had told it to give that up: it never took it
+    up, and may get it again. `parting_words` is why it says that it leaves, `is_removed` that somebody else wants it
+    to. `interval_ms` is how often it is to send heartbeats, 0 where nobody told.
     """
 
     member_id: MemberId
@@ -93,6 +94,7 @@ class MemberTrack:
     former: Partitions = NO_PARTITIONS
     unfetched: Partitions = NO_PARTITIONS
     unused: tuple[int, Partitions] = NONE_UNUSED
+    left_out: Partitions = NO_PARTITIONS
     fetch_rebalance: str = ""
     dealt_later: dict[TopicPartition, str] = field(default_factory=dict)
     owes_commit: bool = False
@@ -141,6 +143,19 @@ class MemberTrack:
     def is_calm(self) -> bool:
         """Whether it was told nothing that it has not done yet."""
         return self.phase is Phase.STABLE and not self.told
+
+    @property
+    def is_unaware(self) -> bool:
+        """Whether its application may not have heard of what it was given: it was told nothing, and used nothing since.
+
+        A client that has just learned of one partition more uses the others.
+        """
+        return not self.told and self.has_used_nothing
+
+    @property
+    def has_used_nothing(self) -> bool:
+        """Whether it has neither fetched nor committed anything since it was given something."""
+        return self.owes_commit and self.assigned <= self.unfetched
 
     def gets_again(self, partitions: Partitions) -> bool:
         """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""
@@ -265,10 +280,13 @@ class MemberTrack:
 
     def release(self, partitions: Partitions) -> None:
         """It uses these no more."""
-        is_unused = self.owes_commit and self.assigned <= self.unfetched
-        self.unused = (self.generation, partitions) if is_unused else NONE_UNUSED
+        self.unused = (self.generation, partitions) if self.has_used_nothing else NONE_UNUSED
         self.assigned -= partitions
         self.told -= partitions
+
+    def leave_out(self, partitions: Partitions) -> None:
+        """Its JoinGroup names these no more, and it does not know that it has them."""
+        self.left_out = partitions
 
     def gain(self, partitions: Partitions) -> None:
         """It was given these."""

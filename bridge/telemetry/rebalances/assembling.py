@@ -10,7 +10,7 @@ from bridge.telemetry.cause.context import context_of, keep_past
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.cause.waits import Span, pair_spans
 from bridge.telemetry.rebalances.rebalance import UNKNOWN_COUNT, MemberStory, Rebalance, Stretch
-from bridge.telemetry.schema.disturbance import is_disturbed
+from bridge.telemetry.schema.disturbance import is_disturbed, without
 from bridge.telemetry.schema.facts import (
     UNKNOWN_EPOCH,
     CommitPassed,
@@ -108,14 +108,21 @@ def _read(draft: _MemberDraft, event: Event, at_us: int) -> None:
             draft.released += fact.partitions
             _note_partitions(draft, fact.partitions, is_gain=False)
         case PartitionsAssigned():
-            draft.assigned += fact.partitions
-            _note_partitions(draft, fact.partitions, is_gain=True)
+            _note_assigned(draft, fact)
         case PartitionsFetched():
             draft.first_fetch_us = at_us if draft.first_fetch_us is None else draft.first_fetch_us
         case CommitPassed():
             _note_commit(draft, at_us, is_on_revoke=fact.is_on_revoke)
         case _:
             pass
+
+
+def _note_assigned(draft: _MemberDraft, fact: PartitionsAssigned) -> None:
+    if fact.is_again:
+        draft.released = without(draft.released, fact.partitions)
+    else:
+        draft.assigned += fact.partitions
+    _note_partitions(draft, fact.partitions, is_gain=True)
 
 
 def _note_partitions(draft: _MemberDraft, partitions: Iterable[str], *, is_gain: bool) -> None:

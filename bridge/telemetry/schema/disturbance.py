@@ -4,7 +4,8 @@ The tables of `bridge.analytics` say the same in columns of Spark, which never c
 of them to one another (`tests/support/disturbance_cases.py`).
 """
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 from bridge.telemetry.schema.terms import Phase
 
@@ -21,3 +22,8 @@ def is_disturbed(lost: Collection[str], gained: Collection[str], *, is_gone: boo
     to join again went on working (a cooperative member does), so it is not disturbed.
     """
     return not is_gone and bool(lost) and sorted(lost) == sorted(gained)
+
+
+def without(lost: Iterable[str], again: Iterable[str]) -> list[str]:
+    """What a member gave up but for what it was given again (`is_again`): that it has had all along."""
+    return [*(Counter(lost) - Counter(again)).elements()]

@@ -1,5 +1,6 @@
 """Classic groups that pass are followed from what their members send and are told."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bridge.telemetry.following.joins import TOLD_BYTES_MAX
@@ -8,14 +9,16 @@ from bridge.telemetry.schema.facts import (
     MemberLeft,
     MemberTold,
     PartitionsAssigned,
+    PartitionsReleased,
     RebalanceBegan,
     TargetComputed,
 )
 from bridge.telemetry.schema.terms import Departure, Road
-from tests.support.heard import Ears
+from tests.support.heard import Ears, short
 from tests.support.owned_group import CLIENT, GROUP
 from tests.support.passing_words import beat, beaten, join, joined, leave, left, report, reported, sync, synced
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId
 
 
 def _form(ears: Ears) -> None:
@@ -107,6 +110,63 @@ def test_cooperative_member_gives_up_what_its_new_assignment_lacks() -> None:
     del ears.log.events[:]
     ears.pass_by(join("a", "cooperative-sticky", owned=(0,)), joined("a", 3, leader="a", members=("a", "b")))
     assert ears.log.lines("a")[:4] == ["member-rejoined", "ends revoking", "partitions-released t-1", "begins joining"]
+
+
+def _form_cooperative(ears: Ears) -> None:
+    """Two cooperative members, `a` leading, with t-0 and t-1, that have fetched nothing yet."""
+    word = "cooperative-sticky"
+    first, second = ears.ask(join("a", word)), ears.ask(join("b", word))
+    ears.answer(first, joined("a", 1, leader="a", members=("a", "b")))
+    ears.answer(second, joined("b", 1, leader="a"))
+    ears.pass_by(sync("a", 1, {"a": (0,), "b": (1,)}), synced(0))
+    ears.pass_by(sync("b", 1), synced(1))
+    del ears.log.events[:]
+
+
+def _meet_again(ears: Ears, of_b: tuple[int, ...], shares: Mapping[str, tuple[int, ...]]) -> None:
+    """Both join again, `b` with what it says it has, and are given these shares."""
+    word = "cooperative-sticky"
+    second, first = ears.ask(join("b", word, owned=of_b)), ears.ask(join("a", word, owned=(0,)))
+    ears.answer(first, joined("a", 2, leader="a", members=("a", "b")))
+    ears.answer(second, joined("b", 2, leader="a"))
+    ears.pass_by(sync("a", 2, shares), synced(*shares["a"]))
+    ears.pass_by(sync("b", 2), synced(*shares["b"]))
+
+
+def _of_partitions(ears: Ears) -> list[str]:
+    facts = (PartitionsAssigned, PartitionsReleased)
+    return [
+        f"{fact.member_id} {short(fact)}" for kind in facts for fact in ears.log.of(kind) if isinstance(fact, facts)
+    ]
+
+
+def test_cooperative_member_that_never_heard_of_its_share_has_given_nothing_up() -> None:
+    """kafka-python drops an answer to SyncGroup that comes when its `poll` is over, and joins again without what it was
+    given. No callback tells its application of anything before it is given that in the next generation.
+    """
+    ears = Ears()
+    _form_cooperative(ears)
+    _meet_again(ears, (), {"a": (0,), "b": (1,)})
+    assert _of_partitions(ears) == []
+    assert ears.log.lines("b").count("told revoke by Heartbeat") == 0
+
+
+def test_what_it_never_heard_of_is_free_where_another_one_gets_it() -> None:
+    """Before that one has it."""
+    ears = Ears()
+    _form_cooperative(ears)
+    _meet_again(ears, (), {"a": (0, 1), "b": ()})
+    moves = [line for line in ears.log.lines() if line.startswith("partitions-")]
+    assert moves == ["partitions-released t-1", "partitions-assigned t-1"]
+
+
+def test_cooperative_member_that_had_begun_gives_up_what_it_leaves_out() -> None:
+    """It committed: its application knows what it has. So does one that was told to give it up."""
+    ears = Ears()
+    _form_cooperative(ears)
+    ears.follower.groups[GROUP].members[MemberId("b")].commit()
+    _meet_again(ears, (), {"a": (0,), "b": (1,)})
+    assert _of_partitions(ears) == ["b partitions-assigned t-1", "b partitions-released t-1"]
 
 
 def test_members_whom_the_leader_does_not_find_were_dropped() -> None:
