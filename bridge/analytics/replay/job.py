@@ -1,7 +1,8 @@
 """The job `replay`: what each recorded group would have gone through under another configuration."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -26,6 +27,7 @@ from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import ReplaySpec
 from bridge.analytics.tables.definitions import REPLAYS
+from bridge.analytics.tables.ownership import owned
 from bridge.whatif.configuration import Unplayable, configure
 from bridge.whatif.history import BEGINS_IN_THE_MIDDLE
 
@@ -37,8 +39,22 @@ SECOND_US = 1_000_000
 
 def main(spec: ReplaySpec, master: str | None, settings: Mapping[str, str]) -> None:
     """Replay, and say what came of it."""
-    for line in tell(spec, run(spec, SessionSettings(master=master, settings=settings))):
-        click.echo(line)
+    with _owned(spec.out):
+        for line in tell(spec, run(spec, SessionSettings(master=master, settings=settings))):
+            click.echo(line)
+
+
+@contextmanager
+def _owned(out: str | None) -> Iterator[None]:
+    """Be the only one that writes there, before Spark starts: two replays at once would spoil the table and the page
+    for each other, and a stream or a run removes at its start what others have begun to write.
+    """
+    if out is None:
+        yield
+        return
+    require_output(out)
+    with owned(out):
+        yield
 
 
 def run(spec: ReplaySpec, settings: SessionSettings) -> Report:

@@ -7,10 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.replay.job import require_file, run, tell, words_of
+from bridge.analytics.replay.job import main, require_file, run, tell, words_of
 from bridge.analytics.spark.session import SessionSettings
 from bridge.analytics.specs import ReplaySpec
 from bridge.analytics.tables.definitions import REPLAYS
+from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.store import Store
 from bridge.whatif.comparison import compare
 from bridge.whatif.configuration import configure
@@ -104,6 +105,16 @@ def test_file_that_can_not_be_written_is_told_before_spark_starts(events: Path, 
     (tmp_path / "replay.json").write_text("former")
     require_file(tmp_path / "replay.json")
     assert (tmp_path / "replay.json").read_text() == "former"
+
+
+def test_replay_does_not_write_where_another_process_does(events: Path, tmp_path: Path) -> None:
+    """As a stream, a run and an upkeep; without --out it writes no table, and may run beside them."""
+    out = tmp_path / "out"
+    out.mkdir()
+    with owned(str(out)), pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-014: process \d+ writes .* in {out}"):
+        main(ReplaySpec(events=str(events), out=str(out)), "no-such-master", {})
+    with owned(str(tmp_path)), pytest.raises(AnalyticsError, match="EB-ANALYTICS-001"):
+        main(ReplaySpec(events="/nowhere"), "no-such-master", {})
 
 
 def test_configuration_is_told_as_it_was_asked_for() -> None:
