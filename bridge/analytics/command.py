@@ -41,6 +41,7 @@ class StreamOptions(TypedDict):
     jars: Sequence[str]
     on_gap: str
     upkeep_s: int
+    end_within_s: int
     keep_days: Mapping[str, int]
     spared_hours: int
 
@@ -165,6 +166,14 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
     default=3_600,
     show_default=True,
     help="Seconds between two upkeeps of the tables; there is one at the end, too (`analytics upkeep --help`).",
+)
+@click.option(
+    "--end-within-s",
+    type=click.IntRange(1),
+    default=60,
+    show_default=True,
+    help="Seconds that Ctrl-C or SIGTERM leave for the batch at hand, the last tables and their upkeep; what is not "
+    "made by then the next start makes.",
 )
 @_keep_option
 @_spare_option

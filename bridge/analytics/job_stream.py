@@ -1,11 +1,9 @@
 """The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time."""
 
 import re
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import FrameType
+from threading import Lock
 
 import click
 from pyspark import StorageLevel
@@ -45,6 +43,7 @@ from bridge.analytics.spark.failures import cause_of
 from bridge.analytics.spark.progress import bar
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.specs import StreamSpec
+from bridge.analytics.stream_end import Ending, ending
 from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.kept_history import keep, kept
@@ -70,6 +69,10 @@ Tend = Callable[[], object]
 """Called every few seconds while a stream runs."""
 
 
+class OverError(Exception):
+    """The stream ends, and a batch that it has not begun is left to the next start."""
+
+
 class Stream:
     """One stream into a store: a batch that was handed over before is taken in place of what the first attempt left."""
 
@@ -77,13 +80,15 @@ class Stream:
         self._store = store
         self._intake: Intake | None = None
         self._history: History | None = None
+        self._turn = Lock()
+        self.is_over = False
         self.last_batch = NOTHING_YET
         self.fault: Exception | None = None
 
     def start(self, source: Source, *, is_once: bool) -> StreamingQuery:
         """Begin, where the checkpoint says; `is_once` ends when everything that is there has been taken."""
         writer = source.rows(self._store.spark).writeStream
-        writer = writer.foreachBatch(lambda rows, batch: self._take_noted(source, rows, batch))
+        writer = writer.foreachBatch(lambda rows, batch: self._take_in_turn(source, rows, batch))
         writer = writer.option("checkpointLocation", self._store.path(CHECKPOINT)).queryName("events")
         # Spark by itself looks a hundred times a second whether there is more: a broker is asked each time, and of a
         # folder all names are read that were ever there.
@@ -104,6 +109,18 @@ class Stream:
         """Let go of what is kept for further batches: the tables need the room."""
         if self._intake is not None:
             self._intake.close()
+
+    def finish(self) -> None:
+        """Wait for the batch at hand; no other one begins. Spark would break it off in the middle."""
+        self.is_over = True
+        with self._turn:
+            return
+
+    def _take_in_turn(self, source: Source, rows: DataFrame, batch: int) -> None:
+        with self._turn:
+            if self.is_over:
+                raise OverError
+            self._take_noted(source, rows, batch)
 
     def _take_noted(self, source: Source, rows: DataFrame, batch: int) -> None:
         """Spark hands on the text of what is raised here, not what it was."""
@@ -162,7 +179,7 @@ def drain(store: Store, source: Source) -> None:
     stream.refresh(store.log(EVENTS).done())
 
 
-def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
+def follow(store: Store, source: Source, refresh_s: int, tend: Tend, told_to_end: Ending) -> None:
     """Take what comes until somebody interrupts; it comes into the tables every `refresh_s` seconds, and at the end."""
     stream = Stream(store)
     # A process before this one may have died between a batch and its tables, and nothing more need come.
@@ -170,13 +187,13 @@ def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
     refreshed, waited_s = min(kept(store).last_batch, done), 0
     query = stream.start(source, is_once=False)
     try:
-        with interruptible() as is_over:
-            while not (is_over() or query.awaitTermination(FEED_S)):
-                tend()
-                waited_s += FEED_S
-                if waited_s >= refresh_s and max(stream.last_batch, done) > refreshed:
-                    refreshed, waited_s = max(stream.last_batch, done), 0
-                    stream.refresh(refreshed)
+        while not (told_to_end.is_asked() or query.awaitTermination(FEED_S)):
+            tend()
+            waited_s += FEED_S
+            if waited_s >= refresh_s and max(stream.last_batch, done) > refreshed:
+                refreshed, waited_s = max(stream.last_batch, done), 0
+                stream.refresh(refreshed)
+        stream.finish()
     except StreamingQueryException as problem:
         raise AnalyticsError(broken(stream.fault or problem, source)) from problem
     finally:
@@ -184,24 +201,6 @@ def follow(store: Store, source: Source, refresh_s: int, tend: Tend) -> None:
         stream.close()
     if max(stream.last_batch, done) > refreshed:
         stream.refresh(max(stream.last_batch, done))
-
-
-@contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether somebody has interrupted since; an exception in the middle of a word with the JVM would leave both
-    waiting for each other.
-    """
-    asked: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        click.echo("interrupted: making the tables for the last time", err=True)
-
-    former = signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) -> None:
@@ -223,11 +222,18 @@ def main(wanted: StreamSpec, master: str | None, settings: Mapping[str, str]) ->
 
         if wanted.is_once:
             drain(store, source)
-        else:
-            follow(store, source, wanted.refresh_s, tend_both)
-        upkeep.do()
-        for line in told(outcome(store), wanted.out):
-            click.echo(line)
+            conclude(store, upkeep, wanted.out)
+            return
+        with ending(wanted.end_within_s) as told_to_end:
+            follow(store, source, wanted.refresh_s, tend_both, told_to_end)
+            conclude(store, upkeep, wanted.out)
+
+
+def conclude(store: Store, upkeep: UpkeepSchedule, out: str) -> None:
+    """Keep the tables up for the last time, and print what they hold."""
+    upkeep.do()
+    for line in told(outcome(store), out):
+        click.echo(line)
 
 
 def upkeep_of(wanted: StreamSpec) -> Upkeep:

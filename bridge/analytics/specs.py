@@ -21,6 +21,7 @@ class StreamSpec:
     on_gap: str = "fail"
     upkeep_s: int = 3_600
     spared_hours: int = 168
+    end_within_s: int = 60
     keep_days: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -164,19 +164,21 @@ def lose_records(bootstrap: str, topic: str) -> int:
 
 
 @pytest.mark.timeout(900)
-def test_followed_folder_is_taken_until_interrupted(
-    spark: SparkSession, tmp_path: Path, events: Path, expected: Store
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_followed_folder_is_taken_until_told_to_end(
+    spark: SparkSession, tmp_path: Path, events: Path, expected: Store, number: signal.Signals
 ) -> None:
-    """The last file comes while it runs; Ctrl-C between two batches makes the tables once more, and ends well."""
+    """The last file comes while it runs; whoever ends it, a service manager or a hand, has the tables made again."""
     out, late = tmp_path / "stream", events / "events-b1-000004.jsonl"
     text = late.read_bytes()
     late.unlink()
-    options = ("stream", "--events", str(events), "--settled-s", "0", "--refresh-s", "5", "--out", str(out), *SMALL)
+    watched = ("stream", "--events", str(events), "--settled-s", "0", "--refresh-s", "5", "--end-within-s", "600")
+    options = (*watched, "--out", str(out), *SMALL)
     with running(*options) as process:
         _await(out / "daily", process)
         late.write_bytes(text)
         _await(out / "_checkpoint" / "commits" / "1", process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.wait(COMMAND_S) == 0
     assert contents(Store(spark, str(out))) == contents(expected)
 

@@ -14,6 +14,7 @@ from bridge.analytics.intake.sources import FolderSource
 from bridge.analytics.job_run import derive, event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
+from bridge.analytics.stream_end import ending
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import DERIVED, EVENTS
 from bridge.analytics.tables.store import Store
@@ -106,7 +107,8 @@ def test_stream_that_goes_on_makes_the_tables_of_who_died_before_them(
         patched.setattr(job_stream, "derive", die)
         with pytest.raises(Killed):
             drain(store, source)
-    follow(store, source, 1_000, lambda: signal.raise_signal(signal.SIGINT))
+    with ending(1_000) as told_to_end:
+        follow(store, source, 1_000, lambda: signal.raise_signal(signal.SIGINT), told_to_end)
     assert contents(store) == contents(expected)
 
 

@@ -2,10 +2,10 @@
 
 import gzip
 import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
+from threading import Event, Thread
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -21,7 +21,6 @@ from bridge.analytics.job_stream import (
     Stream,
     broken,
     drain,
-    interruptible,
     main,
     require_own,
     require_same_kind,
@@ -265,11 +264,32 @@ def test_files_that_a_bridge_deleted_before_the_stream_came_are_listed(
     assert (take(), store.count(GAPS)) == (sum(counts), 1)
 
 
-def test_interruption_is_noted_and_not_thrown() -> None:
-    """Ctrl-C in the middle of a batch must not tear the word with the JVM apart; afterwards it does what it did."""
-    former = signal.getsignal(signal.SIGINT)
-    with interruptible() as is_over:
-        assert not is_over()
-        signal.raise_signal(signal.SIGINT)
-        assert is_over()
-    assert signal.getsignal(signal.SIGINT) is former
+def test_batch_at_hand_is_finished_and_no_other_one_begins(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is told to end makes the tables of what it took; Spark by itself breaks a batch off in the middle."""
+    begun, may_end = Event(), Event()
+    taken: list[int] = []
+
+    def take(_stream: Stream, _delivery: Delivery, batch: int) -> None:
+        begun.set()
+        assert may_end.wait()
+        taken.append(batch)
+
+    monkeypatch.setattr(Stream, "take", take)
+    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1), files=3)
+    stream = Stream(store)
+    source = FolderSource(folder=str(tmp_path / "events"), batch_files=1, look_s=0)
+    query = stream.start(source, is_once=False)
+    assert begun.wait()
+    waiting = Thread(target=stream.finish)
+    waiting.start()
+    while not stream.is_over:
+        assert waiting.is_alive()
+    assert taken == []
+    may_end.set()
+    waiting.join()
+    assert taken == [0]
+    with pytest.raises(StreamingQueryException, match="OverError"):
+        query.awaitTermination()
+    assert taken == [0]
