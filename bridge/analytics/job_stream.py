@@ -17,6 +17,7 @@ from bridge.analytics.intake.closed_files import Inbox, files_in, let_go
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.file_gaps import file_gaps
 from bridge.analytics.intake.gaps import Gap, note_gaps, write_gaps
+from bridge.analytics.intake.moved_inbox import follow_move
 from bridge.analytics.intake.sources import (
     NO_TOPIC,
     FolderSource,
@@ -318,6 +319,9 @@ def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
         )
         return source, lambda: None
     inbox = inbox_of(wanted)
+    former = follow_move(inbox.links.parent / CHECKPOINT, inbox.links)
+    if former:
+        click.echo(f"the tables were moved here: {former} was the inbox of this stream, which goes on", err=True)
     inbox.feed()
     return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files, is_inbox=True), inbox.feed
 
