@@ -223,8 +223,9 @@ class ClassicFollower:
                 self._tell_target(group, request.protocol_name or group.assignor, readable, at_us)
 
     def _tell_target(self, group: GroupTrack, assignor: str, shares: Mapping[MemberId, Partitions], at_us: int) -> None:
-        for member_id in shares.keys() & group.members.keys():
-            self._share_out(group, group.members[member_id], shares[member_id], at_us)
+        for member_id, share in shares.items():
+            if member_id in group.members:
+                self._share_out(group, group.members[member_id], share, at_us)
         topics = {group.members[member_id].inputs.topics for member_id in shares if member_id in group.members}
         moves = compare_shares(group.last_holders, shares, is_alike=len(topics) == 1)
         owned = {partition: member_id for member_id, share in shares.items() for partition in share}
