@@ -14,6 +14,16 @@ from translators.dialects.ids import GroupId, InstanceId, MemberId
 ABILITIES = BrokerAbilities(
     takeover=TakeOver.IN_PLACE, known=Known.READ, policy=MigrationPolicy.BIDIRECTIONAL, login=Login.OPEN
 )
+ABLE = replace(
+    ABILITIES,
+    known=Known.PROBED,
+    session_min_ms=6_000,
+    session_max_ms=1_800_000,
+    classic_size_max=100,
+    consumer_size_max=100,
+    consumer_session_ms=45_000,
+)
+"""Brokers that say all of themselves, and take over members in their places."""
 ORDERS = ObservedGroup(
     group_id=GroupId("orders"),
     kind=GroupKind.CLASSIC,

@@ -4,25 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import Known, Login, MigrationPolicy, TakeOver
 from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.diagnosis import BridgeFacts, Examined, Severity, diagnose
+from tests.support.surveyed import ABLE
 
 BROKER = BrokerFacts(node_id=1, features={"group.version": 1}, supported={"metadata.version": 30})
-ABILITIES = BrokerAbilities(
-    takeover=TakeOver.IN_PLACE,
-    known=Known.PROBED,
-    policy=MigrationPolicy.BIDIRECTIONAL,
-    session_min_ms=6_000,
-    session_max_ms=1_800_000,
-    classic_size_max=100,
-    consumer_size_max=100,
-    consumer_session_ms=45_000,
-    login=Login.OPEN,
-)
 WELL = Examined(
     brokers=(BROKER,),
-    abilities=ABILITIES,
+    abilities=ABLE,
     skew_ms=4,
     bridge=BridgeFacts(is_running=True, has_rules=True, admin="127.0.0.1:9190"),
 )
@@ -50,7 +40,7 @@ def test_where_all_is_well_everything_informs() -> None:
 
 def with_abilities(**changes: object) -> Examined:
     """The same with other abilities."""
-    return replace(WELL, abilities=replace(ABILITIES, **changes))  # type: ignore[arg-type]  # by name, in tests only
+    return replace(WELL, abilities=replace(ABLE, **changes))  # type: ignore[arg-type]  # by name, in tests only
 
 
 def with_bridge(**changes: object) -> Examined:

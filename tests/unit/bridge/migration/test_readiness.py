@@ -4,24 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.readiness import assess, assess_all
 from bridge.migration.reasons import Assessment, Weight
 from bridge.migration.route import Road
+from tests.support.surveyed import ABLE
 from translators.dialects.ids import GroupId, MemberId
 
-ABLE = BrokerAbilities(
-    takeover=TakeOver.IN_PLACE,
-    known=Known.PROBED,
-    policy=MigrationPolicy.BIDIRECTIONAL,
-    session_min_ms=6_000,
-    session_max_ms=1_800_000,
-    classic_size_max=100,
-    consumer_size_max=100,
-    consumer_session_ms=45_000,
-    login=Login.OPEN,
-)
 MEMBER = ObservedMember(
     member_id=MemberId("a-1"),
     client_id="a",

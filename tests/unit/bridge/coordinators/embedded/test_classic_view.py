@@ -1,5 +1,6 @@
 """Classic members of a consumer group as tools know them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -57,10 +58,8 @@ async def test_states_are_those_of_a_classic_group(autojump_clock: MockClock) ->
         assert (await described(world)).group_state == "Empty"
 
 
-def test_protocol_is_that_of_most_members() -> None:
-    """They need none in common here; who does not offer it is shown with what it was answered."""
-    group = OwnedGroup()
-    clients = [ClassicClient(group, name) for name in ("range", "cooperative-sticky", "cooperative-sticky")]
+def come_to_rest(group: OwnedGroup, clients: Sequence[ClassicClient]) -> None:
+    """Have all join, and again whoever is called, until everybody has what it shall have."""
     waiting = list(clients)
     for client in clients:
         client.begin_join()
@@ -73,6 +72,13 @@ def test_protocol_is_that_of_most_members() -> None:
             waiting.append(client)
         group.wait(PAUSE_MS)
     assert not waiting
+
+
+def test_protocol_is_that_of_most_members() -> None:
+    """They need none in common here; who does not offer it is shown with what it was answered."""
+    group = OwnedGroup()
+    clients = [ClassicClient(group, name) for name in ("range", "cooperative-sticky", "cooperative-sticky")]
+    come_to_rest(group, clients)
     view = DescribedGroup(error=NONE, group_id=GROUP, members=tuple(_bare(client) for client in clients))
     shown = ClassicView(group.owner.shard, group.owner.machines).described(view)
     assert (shown.group_state, shown.protocol_data) == ("Stable", "cooperative-sticky")
@@ -110,19 +116,7 @@ async def test_group_is_listed_as_classic_until_a_member_speaks_the_consumer_pro
 def settled(members: int) -> OwnedGroup:
     """So many classic members that have what they shall have."""
     group = OwnedGroup(partitions=members)
-    waiting = [ClassicClient(group) for _ in range(members)]
-    clients = list(waiting)
-    for client in clients:
-        client.begin_join()
-    for _ in range(ROUNDS):
-        for client in [one for one in waiting if one.is_joined]:
-            waiting.remove(client)
-            client.end_join()
-        for client in [one for one in clients if one not in waiting and one.beat() is not NONE]:
-            client.begin_join()
-            waiting.append(client)
-        group.wait(PAUSE_MS)
-    assert not waiting
+    come_to_rest(group, [ClassicClient(group) for _ in range(members)])
     return group
 
 
