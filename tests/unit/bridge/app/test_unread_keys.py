@@ -49,7 +49,8 @@ def test_each_is_told_of_where_nothing_reads_it_and_nowhere_else(key: Key) -> No
     assert sentence.startswith(f"{key.name}: {CODE_UNREAD}: it is given, and nothing reads it; write ")
     assert sentence.endswith(" beside it, or take it out")
     assert list(find_unread(replace(READ, **own))) == []  # type: ignore[arg-type]  # of its own kind
-    assert list(find_unread(replace(UNREAD, **{key.field_name: key.default}))) == []  # type: ignore[arg-type]
+    default = {key.field_name: key.default}
+    assert list(find_unread(replace(UNREAD, **default))) == []  # type: ignore[arg-type]  # of its own kind
 
 
 def test_those_that_were_silent_are_among_them() -> None:
