@@ -29,6 +29,8 @@ DEALT_VERSION = re.compile(
 )
 EMPTY_OF_KIND = re.compile(r"settled\.probes\.(views\.(DescribeGroups|ConsumerGroupDescribe) v\d\.|lists\.)")
 RACK = re.compile(r"settled\.probes\.views\.ConsumerGroupDescribe v[01]\.groups\[0\]\.members\[(\d+)\]\.rack_id")
+AWAY = -2
+"""The epoch by which a static member says that it will be back."""
 LEADER_WRITES = 1
 """The version in which clients of these tests deal out, whatever the others read."""
 DEALT = re.compile(
@@ -114,7 +116,17 @@ def came_back_as_static(scene: Scene, one: Found) -> bool:
         return False
     calls = [(at, call) for at, call in scene.calls("ConsumerGroupHeartbeat") if call.who == match[1]]
     seats = [call.fields.get("instance_id") for at, call in calls if begins_anew(scene, at, call)]
+    seats += [call.fields.get("instance_id") for at, call in calls if comes_back_by_itself(scene, at, call)]
     return len(seats) > 1 and None not in seats and len(set(map(str, seats))) == 1
+
+
+def comes_back_by_itself(scene: Scene, at: int, call: Call) -> bool:
+    """Whether a heartbeat says that its member goes for a while, which then went on by itself under the same seat."""
+    rests = [move for move in scene.drawn.moves[at : scene.step] if isinstance(move, Settle)]
+    members = [one for move in rests for one in move.members if one.native]
+    back = any((one.name, one.instance) == (call.who, call.fields.get("instance_id")) for one in members)
+    gone = all(scene.answer(course, at).get("member_epoch") == AWAY for course in (scene.kafka, scene.ours))
+    return call.fields["member_epoch"] == AWAY and gone and back
 
 
 def begins_anew(scene: Scene, at: int, call: Call) -> bool:

@@ -197,6 +197,33 @@ def test_came_back_as_static_not_of_who_goes_on(first: Move, answers: tuple[Answ
     assert not rules.begins_anew(its, 2, beats[1])
 
 
+@pytest.mark.parametrize(
+    ("epoch", "said", "instances", "forgiven"),
+    [
+        (-2, -2, ("i", "i"), True),
+        (-2, 0, ("i", "i"), False),
+        (-1, -1, ("i", "i"), False),
+        (-2, -2, ("i", "j"), False),
+        (-2, -2, (None, None), False),
+    ],
+)
+def test_came_back_as_static_by_itself(
+    epoch: int, said: int, instances: tuple[str | None, str | None], forgiven: bool
+) -> None:
+    """It said that it would be back, was let go, and its client went on under the same seat."""
+    back = replace(offering("a"), native=True, instance=instances[1])
+    moves = (
+        chb("a", 0, instance_id=instances[0]),
+        chb("a", epoch, instance_id=instances[0]),
+        Settle(members=(back,)),
+        Probe(members=(back,)),
+    )
+    course = [seen(answered(1, member_epoch=1)), seen(answered(2, member_epoch=said)), seen(), seen()]
+    its = Scene(drawn=Drawn(seed=0, kind="resting", moves=moves), kafka=course, ours=course, step=4, found=())
+    one = found("settled.probes.members.a.as another.commits.long ago", "NONE", "STALE_MEMBER_EPOCH", step=4)
+    assert rules.came_back_as_static(its, one) is forgiven
+
+
 RESTED: Row = {
     "error": "NONE",
     "state": "Stable",
