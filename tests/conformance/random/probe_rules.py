@@ -39,6 +39,7 @@ DEALT = re.compile(
 NONE_OF_ALL = (-1, -1)
 """What a member has that is not there: less than any."""
 ALIVE = re.compile(r"settled\.probes\.members\.\w+\.alive\.(beats|syncs)\[\d\]")
+TOLD = re.compile(r"settled\.probes\.members\.(\w+)\.alive\.told")
 SHOWN = re.compile(r"settled\.probes\.(views\.|lists\.|members\.\w+\.alive\.told$)")
 CHOSEN = re.compile(r"settled\.probes\.views\.(DescribeGroups v\d)\.groups\[0\]\.protocol_data")
 OLD_VIEW = re.compile(
@@ -234,10 +235,18 @@ def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
 
 
 def target_of_nobody(scene: Scene, one: Found) -> bool:
-    """K2.4 afterwards: what a member had that went over to a pattern without match stays its target in Kafka."""
-    if DEALT.match(one.path) is None:
-        return False
+    """K2.4 afterwards: what a member had that went over to a pattern without match stays its target in Kafka.
+
+    Classic members are told there, too, what they have on each side.
+    """
     kafka, ours = (counts_of(consumer_view(scene, course)) for course in (scene.kafka, scene.ours))
+    told = TOLD.fullmatch(one.path)
+    if told is not None:
+        has = [side.get(f"<{told[1]}>", NONE_OF_ALL)[0] for side in (kafka, ours)]
+        if [one.kafka, one.ours] != [str([count]) for count in has]:
+            return False
+    elif DEALT.match(one.path) is None:
+        return False
     gone = {f"<{name}>" for name in went_over(scene)} & kafka.keys()
     lies = bool(gone) and all(kafka[name][0] == 0 and ours.get(name) == (0, 0) for name in gone)
     others = [(kafka[name], ours.get(name, NONE_OF_ALL)) for name in kafka.keys() - gone]

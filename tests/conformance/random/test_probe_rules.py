@@ -288,7 +288,6 @@ LYING, DEALT_OUT = shares(a=(3, 3), b=(0, 3)), shares(a=(6, 6), b=(0, 0))
     [
         (LYING, DEALT_OUT, ("wire-six", "six"), "target_assignment.topic_partitions", True),
         (LYING, DEALT_OUT, ("wire-six", "six"), "assignment.topic_partitions[0].partitions", True),
-        (LYING, DEALT_OUT, ("wire-six", "six"), "member_epoch", False),
         (LYING, DEALT_OUT, ("six", "six"), "target_assignment.topic_partitions", False),
         (LYING, DEALT_OUT, ("wire-six", "wire-s.*"), "target_assignment.topic_partitions", False),
         (DEALT_OUT, LYING, ("wire-six", "six"), "target_assignment.topic_partitions", False),
@@ -310,6 +309,10 @@ def test_target_of_nobody(kafka: Row, ours: Row, patterns: tuple[str, str], wher
     its = Scene(drawn=drawn, kafka=sides[0], ours=sides[1], step=3, found=())
     one = found(f"settled.probes.views.ConsumerGroupDescribe v1.groups[0].members[0].{where}", "x", "y", step=3)
     assert rules.target_of_nobody(its, one) is forgiven
+    for values, is_so in ((("[3]", "[6]"), True), (("[3]", "[5]"), False), (("[2]", "[6]"), False)):
+        told = found("settled.probes.members.a.alive.told", *values, step=3)
+        assert rules.target_of_nobody(its, told) is (is_so and forgiven)
+    assert not rules.target_of_nobody(its, replace(one, path=one.path.replace(where, "member_epoch")))
 
 
 SOUND: Row = {
