@@ -76,7 +76,9 @@ def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
     group = state.groups.get(request.group_id)
     if group is None or not group.members:
         return None
-    if not has_room(state, group, request.member_id, request.instance_id):
+    # Who comes back to its seat names no id; to any other the group is full, as in Kafka, which looks at ids first.
+    seat = None if request.member_id else request.instance_id
+    if not has_room(state, group, request.member_id, seat):
         return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {quote(request.group_id)!r} is full")
     settings = settings_of(state, request.group_id)
     is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED

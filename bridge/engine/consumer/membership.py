@@ -47,11 +47,13 @@ def admit(state: Shard, command: MemberHeartbeat) -> Admission | Refusal:
         if request.member_epoch != JOIN_EPOCH:
             return unknown_group(request.group_id, request.member_epoch)
         group = Group(group_id=request.group_id, epoch=FIRST_GROUP_EPOCH, assignment_epoch=FIRST_GROUP_EPOCH)
-    if not has_room(state, group, request.member_id, request.instance_id):
+    seat = find_seat(group, command)
+    gets_seat = isinstance(seat, Seat) and seat.replaced is not None
+    if not has_room(state, group, request.member_id, request.instance_id if gets_seat else None):
+        # Whoever does not get the seat that it names is told so too: Kafka looks at the id first.
         return Refusal(
             ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {quote(group.group_id)} is full: {len(group.members)} members."
         )
-    seat = find_seat(group, command)
     if isinstance(seat, Refusal):
         return seat
     if seat.member is not None:

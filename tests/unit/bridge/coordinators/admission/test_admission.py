@@ -49,8 +49,9 @@ def test_full_group_takes_nobody_in_but_who_has_a_seat() -> None:
     full = EngineSettings(group_consumer_max_size=1)
     request = replace(join_request(""), group_id=GROUP)
     own, seat = replace(request, member_id=MemberId("n")), replace(request, instance_id=InstanceId("seat"))
-    answers = [newcomer(full, one) for one in (request, replace(request, member_id=MemberId("x")), own, seat)]
-    assert answers == [ErrorCode.GROUP_MAX_SIZE_REACHED] * 2 + [ErrorCode.NONE] * 2
+    stranger, wrong = replace(request, member_id=MemberId("x")), replace(seat, member_id=MemberId("x"))
+    answers = [newcomer(full, one) for one in (request, stranger, wrong, own, seat)]
+    assert answers == [ErrorCode.GROUP_MAX_SIZE_REACHED] * 3 + [ErrorCode.NONE] * 2
 
 
 @pytest.mark.parametrize(

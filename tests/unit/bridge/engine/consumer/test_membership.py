@@ -73,6 +73,22 @@ def test_full_group_refuses_newcomers_only() -> None:
     assert len(bench.group.members) == 1
 
 
+def test_full_group_says_so_to_whoever_does_not_get_the_seat_it_names() -> None:
+    """As Kafka, which looks at the id first (K2.16; seeds 9900303 and 9900325); with room they are told of the seat."""
+    told = []
+    for most in (1, 2):
+        bench = Bench(settings=replace(NO_DELAY, group_consumer_max_size=most))
+        bench.ask(static_join_request("a", "seat"))
+        wrong = replace(beat_request("b", 1), instance_id=InstanceId("seat"))
+        told.append([bench.code(static_join_request("b", "seat")), bench.code(wrong)])
+        bench.ask(replace(beat_request("a", STATIC_LEAVE_EPOCH), instance_id=InstanceId("seat")))
+        assert bench.code(static_join_request("b", "seat")) is ErrorCode.NONE
+    assert told == [
+        [ErrorCode.GROUP_MAX_SIZE_REACHED] * 2,
+        [ErrorCode.UNRELEASED_INSTANCE_ID, ErrorCode.FENCED_INSTANCE_ID],
+    ]
+
+
 def test_epoch_ahead_or_behind_is_fenced() -> None:
     """Without a word on what it owns a member can't have missed an answer (K2.18)."""
     bench = Bench()
