@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
 from bridge.analytics.intake.column_files import FOLDER as COLUMNS
-from bridge.analytics.intake.column_files import Adopted, Makers, can_take, is_at_hand, take_columns
+from bridge.analytics.intake.column_files import Adopted, Makers, can_take, is_at_hand, take_afar, take_columns
 from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.duplicates import (
@@ -179,6 +179,10 @@ class Intake:
         """Take what Arrow can; all of it is left for Spark where the files are not at hand."""
         if can_take(self.store, delivery.files):
             return take_columns(self.store, delivery.files, batch, self.makers)
+        if self.makers.can_executors(self.store, delivery.files):
+            adopted = take_afar(self.store, delivery.files, batch, self.makers)
+            if adopted is not None:
+                return adopted
         return Adopted(left=delivery.lines, numbers=None)
 
     def _refused(self, lines: DataFrame, batch: int, refusals: int) -> DataFrame:

@@ -1,20 +1,23 @@
-"""Who turns files of a log into files of `events`: as many processes as Spark has cores, and what comes back of it.
-
-Only where Spark runs on this machine: elsewhere Spark itself reads the lines.
+"""Who turns files of a log into files of `events`, and what comes back of it: as many processes as Spark has cores
+where that runs on this machine, the executors of a cluster if they can. Else Spark itself reads the lines.
 """
 
+import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
+import click
 from pyspark.sql import DataFrame
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.columns import Columns, Errand, LogFile, LongLine, Piece, make_columns, pieces_of
+from bridge.analytics.intake.executors import make_on_executors, why_not
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
 from bridge.analytics.spark.progress import Share, nobody_watches
@@ -37,6 +40,7 @@ class Makers:
     def __init__(self, share: Share = nobody_watches) -> None:
         self._share = share
         self._pool: ProcessPoolExecutor | None = None
+        self._can_executors: bool | None = None
 
     def make(self, errands: Sequence[Errand], processes: int) -> list[Columns]:
         """The columns of every errand; raise OSError where one fails, BrokenProcessPool where a process dies."""
@@ -44,7 +48,7 @@ class Makers:
         if sum(map(_length_bytes, pieces)) <= ALONE_BYTES:
             return list(map(make_columns, errands))
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts)
+            self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin_process)
         made: list[Columns] = []
         try:
             for columns in self._pool.map(make_columns, errands):
@@ -54,6 +58,27 @@ class Makers:
             self._pool = None
             raise
         return made
+
+    def can_executors(self, store: Store, files: Sequence[LogFile]) -> bool:
+        """Whether those of a cluster make columns of these files; they are asked once, and what they say is told."""
+        if not files or not store.is_here or is_at_hand(store):
+            return False
+        if self._can_executors is None:
+            self._judge(why_not(store.spark.sparkContext, files, made_folder(store)))
+        return bool(self._can_executors)
+
+    def make_afar(self, store: Store, errands: Sequence[Errand]) -> list[Columns]:
+        """The same columns by executors; none where those could not, who are not asked any more."""
+        made = make_on_executors(store.spark.sparkContext, errands)
+        if isinstance(made, str):
+            self._judge(made)
+            return []
+        return made
+
+    def _judge(self, why: str) -> None:
+        self._can_executors = not why
+        told = f"Spark reads the lines itself, which is slower: {why}" if why else "executors read the lines by Arrow"
+        click.echo(told, err=True)
 
     def close(self) -> None:
         """Let the processes go; others are started if there is more to make."""
@@ -87,15 +112,31 @@ class Adopted:
 
 def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
     """Make files of the events of a batch; raise AnalyticsError if files can't be read or written."""
-    folder = Path(store.path(NEXT, FOLDER))
-    folder.mkdir(parents=True, exist_ok=True)
+    errands = _errands(files, made_folder(store), batch)
     try:
-        made = makers.make(_errands(files, folder, batch), min(_cores(store), PROCESSES_MAX))
+        made = makers.make(errands, min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
+    return _adopted(store, made)
+
+
+def take_afar(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted | None:
+    """The same by the executors of a cluster; None where they could not, and Spark is to read the lines."""
+    made = makers.make_afar(store, _errands(files, made_folder(store), batch))
+    return _adopted(store, made) if made else None
+
+
+def made_folder(store: Store) -> Path:
+    """Where columns are made, on this machine or on a disk that is shared."""
+    folder = Path(store.path(NEXT, FOLDER))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _adopted(store: Store, made: Sequence[Columns]) -> Adopted:
     left = [path for columns in made for path in columns.left_over]
     return Adopted(
         left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
@@ -125,9 +166,18 @@ def _bundles(files: Iterable[LogFile]) -> Iterator[tuple[Piece, ...]]:
         yield tuple(waiting)
 
 
-def _leave_interrupts() -> None:
-    """Whoever interrupts means the job: what is begun is ended first."""
+def _begin_process() -> None:
+    """Whoever interrupts means the job: what is begun is ended first. With the job it ends, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_job, daemon=True).start()
+
+
+def _end_with_job() -> None:
+    """A job that is killed says nothing: who waits for the next errand would wait for ever, with all its memory."""
+    job = parent_process()
+    if job is not None:
+        job.join()
+        os._exit(1)
 
 
 def _length_bytes(piece: Piece) -> int:

@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from multiprocessing import active_children
 from pathlib import Path
@@ -160,6 +162,29 @@ def test_process_that_dies_is_one_sentence_and_the_next_batch_has_another(
     adopted = take_columns(store, files, 0, makers)
     assert adopted.left is not None
     assert store.count_staged(adopted.staged) > 0
+
+
+KILLED = """
+import os, signal
+from bridge.analytics.intake import column_files
+from bridge.analytics.intake.column_files import Makers
+from bridge.analytics.intake.columns import Errand
+column_files.ALONE_BYTES = -1
+if __name__ == "__main__":
+    makers = Makers()
+    makers.make([Errand((), "nowhere", 0)], 1)
+    print(*makers._pool._processes, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_makers_go_with_a_job_that_is_killed(tmp_path: Path) -> None:
+    """They waited for more for ever, each with some hundred MB, behind every kill."""
+    program = tmp_path / "killed.py"
+    program.write_text(KILLED)
+    # Whoever holds its output keeps it open: it ends when the last of them is gone.
+    answer = subprocess.run([sys.executable, str(program)], stdout=subprocess.PIPE, text=True, check=False)
+    assert (answer.returncode, answer.stdout.strip().isdecimal()) == (-9, True)
 
 
 def test_closed_makers_begin_anew(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
