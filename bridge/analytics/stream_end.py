@@ -1,7 +1,7 @@
 """How a stream ends that is told to: what is begun is finished, within a bound.
 
-It must not know what is finished. Whoever ends in the middle leaves what a kill leaves, and that is made up for by the
-next start; so behind the bound the process just goes.
+Whoever ends in the middle leaves what a kill leaves, and that is made up for by the next start; so behind the bound the
+process just goes.
 """
 
 import os

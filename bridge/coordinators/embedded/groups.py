@@ -223,7 +223,7 @@ class EmbeddedGroups:
     def note_founders(self) -> None:
         """Keep at whose cost groups are that nobody is in; O(groups)."""
         told = self.owner.shares.founders_told()
-        for name in self.facts(FOUNDER) | told:
+        for name in sorted(self.facts(FOUNDER).keys() | told.keys()):
             self.keep_fact(name, told.get(name, FORGOTTEN))
 
     async def facts_written(self) -> bool:
