@@ -243,6 +243,7 @@ def _services(between: Between, moving: Moving, counters: Counters) -> Services:
             has_members=stays.has_members,
             holds=groups.holds,
             subscribed=groups.subscribed,
+            matched=groups.matched,
         ),
         place=stays.place,
         report_kind=stays.report_kind,

@@ -1,5 +1,7 @@
 """What may be asked about the state without changing it, and when a group may be forgotten."""
 
+from collections.abc import Set as AbstractSet
+
 from bridge.engine.commands import DeleteGroup, GroupType
 from bridge.engine.model import MemberState, Phase
 from bridge.engine.records import GroupDeleted
@@ -8,7 +10,7 @@ from bridge.engine.turn import Turn
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName
+from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicIdPartition, TopicName
 
 # ------------------------------------------------------------------------------------------ queries
 # What the shell may ask about the state without changing it.
@@ -88,6 +90,18 @@ def subscribed_names(state: Shard, group_id: GroupId, member_id: MemberId) -> fr
     group = state.groups.get(group_id)
     member = None if group is None else group.members.get(member_id)
     return frozenset() if member is None else member.subscription.names
+
+
+def matched_topics(
+    state: Shard, group_id: GroupId, member_id: MemberId, assignment: AbstractSet[TopicIdPartition]
+) -> frozenset[TopicName]:
+    """The topics of an assignment that a member has by its pattern alone; none of whom nobody knows."""
+    group = state.groups.get(group_id)
+    member = None if group is None else group.members.get(member_id)
+    if member is None or not member.subscription.pattern:
+        return frozenset()
+    found = (state.topics.get(topic_id) for topic_id in {topic_id for topic_id, _ in assignment})
+    return frozenset(topic.name for topic in found if topic is not None) - member.subscription.names
 
 
 def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] | None:

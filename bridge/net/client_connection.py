@@ -510,6 +510,7 @@ class ClientConnection:
             whole = reply if merge is None else merge.take(road, reply)
             if whole is not None:
                 self._endings.report(self.session.find_ending(slot, road, whole))
+                self.rights.look_at_assignment(slot.asked, whole)
                 self._put(slot, whole)
         except Exception as problem:  # noqa: BLE001 - whoever answers serves everybody, and this concerns one
             self.fail(DELIVERY, problem)
@@ -593,6 +594,5 @@ class ClientConnection:
         self._shared.groups[road].submit(slot.ref, self.session.identity, via_of(slot.ref), request)
 
     def _take_part(self, slot: Slot, merge: Merge, road: Road, reply: Reply | None) -> None:
-        merged = merge.take(road, reply)
-        if merged is not None:
+        if (merged := merge.take(road, reply)) is not None:
             self._put(slot, merged)

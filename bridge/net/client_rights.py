@@ -38,12 +38,12 @@ from bridge.session.rights import (
     without_topics,
 )
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import Reply
+from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.metadata import NAMED_SINCE, NAMED_UNTIL, named_topics_request, read_topic_errors
 from bridge.wire.proxy_protocol import LOCAL_HEADER
 from translators.dialects.classic import JoinGroup
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
 from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
@@ -292,6 +292,37 @@ class ClientRights:
             LogFields(group_id=request.group_id, client_id=client.client_id, client_host=client.client_host),
         )
         self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
+
+    def look_at_assignment(self, request: Request | None, reply: Reply) -> None:
+        """Have it told, beside what goes on, where a member was given topics by its pattern that it may not see.
+
+        A pattern is resolved once for all who have it. Java's consumer asks for the names of what it is given, and
+        reads nothing at all any more where its broker does not tell it one (IllegalStateException, 4.3.1).
+        """
+        if not isinstance(reply, ConsumerGroupHeartbeatReply) or not reply.assignment:
+            return
+        if not isinstance(request, ConsumerGroupHeartbeat):
+            return
+        member_id = reply.member_id or request.member_id
+        names = self._shared.rules.known_groups.matched(request.group_id, member_id, reply.assignment)
+        asked = frozenset(sorted(names - self._shared.grants.seen(self._holder(request.group_id)))[:TOPICS_MAX])
+        if asked:
+            self.ask_topics(asked, partial(self._tell_matched, request.group_id))
+
+    def _tell_matched(self, group_id: GroupId, version: int, answer: bytes | None) -> None:
+        unseen = _read_topics(version, answer).unseen
+        if not unseen:
+            return
+        client = self._session.identity
+        line = Line(
+            logging.WARNING,
+            "EB-GROUP-028: client %r of group %r has partitions by its pattern of %d topics that it may not see, %r"
+            " among them; Java's consumers read nothing at all then: give its principal the right DESCRIBE on all that"
+            " the pattern matches, or narrow that",
+            (quote(client.client_id), quote(group_id), len(unseen), quote(min(unseen))),
+            LogFields(group_id=group_id, client_id=client.client_id, client_host=client.client_host),
+        )
+        self._shared.log.write(now_ms(), ("matched", group_id, client.client_id), line)
 
     def _holder(self, group_id: GroupId) -> Holder:
         # Grants are kept by the hundred thousand, and a name may have 32 kB.

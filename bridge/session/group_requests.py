@@ -29,7 +29,7 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.configs import GROUP, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId, TopicName
+from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId, TopicIdPartition, TopicName
 from translators.dialects.offsets import OffsetFetch
 
 MAY_ASK = frozenset(
@@ -146,6 +146,13 @@ def nobody(group_id: GroupId, member_id: MemberId) -> bool:
     return False
 
 
+def _no_topics(
+    group_id: GroupId, member_id: MemberId, assignment: AbstractSet[TopicIdPartition]
+) -> AbstractSet[TopicName]:
+    del group_id, member_id, assignment
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class KnownGroups:
     """What those behind the session know of where groups and members live."""
@@ -160,6 +167,8 @@ class KnownGroups:
     """Whether the bridge's own coordinator has a group of that name, with members or without."""
     subscribed: Callable[[GroupId, MemberId], AbstractSet[TopicName]] = lambda _group_id, _member_id: frozenset()
     """The topics by name that the bridge's own coordinator has such a member subscribed to."""
+    matched: Callable[[GroupId, MemberId, AbstractSet[TopicIdPartition]], AbstractSet[TopicName]] = _no_topics
+    """The topics of an assignment that such a member has by its pattern alone."""
 
 
 NOTHING_KNOWN = KnownGroups()

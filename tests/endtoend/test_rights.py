@@ -306,6 +306,30 @@ def test_cluster_without_a_login_is_asked_the_same(world: World) -> None:
     assert "MEMBER_ID_REQUIRED" in answered(line, ApiKey.JOIN_GROUP, GroupId(group), world.topic)[1]
 
 
+def test_topic_that_a_pattern_gives_and_its_member_may_not_see_is_told(world: World, tmp_path: Path) -> None:
+    """A client of librdkafka reads the others; Java's reads nothing, so that the log has to say why."""
+    hidden, login = f"{world.topic}-hidden", {**login_of("admin"), "sasl.username": "all", "sasl.password": WORD}
+    world.admin.create_topics([NewTopic(hidden, 1, 1)])[hidden].result(PATIENCE_S)
+    world.bind(acl(ResourceType.TOPIC, hidden, "bridge", _DESCRIBE, _ALLOW))
+    group = f"embedded-{uuid.uuid4().hex[:8]}"
+    with (
+        bridge_process(world.broker.bootstrap, ("embedded-*",), tmp_path, world.settings) as bridge,
+        ExitStack() as stack,
+    ):
+        settings = {"bootstrap.servers": bridge.bootstrap, "group.id": group, "group.protocol": "consumer", **login}
+        consumer = Consumer(settings)
+        stack.callback(consumer.close)
+        consumer.subscribe([f"^{world.topic}.*"])
+        until = time.monotonic() + PATIENCE_S
+        while "EB-GROUP-028" not in (log := bridge.log.read_text(encoding="utf-8")) or not consumer.assignment():
+            assert time.monotonic() < until, bridge.tail()
+            consumer.poll(0.2)
+        (line,) = [line for line in log.splitlines() if "EB-GROUP-028" in line]
+        assert hidden in line
+        assert group in line
+        assert [one.topic for one in consumer.assignment()] == [world.topic]
+
+
 def requests_for(group: GroupId, member_id: MemberId, topic: TopicName) -> dict[ApiKey, Request]:
     """All by which somebody speaks for a classic member, with its own id and generation."""
     _, make_join = REQUESTS[ApiKey.JOIN_GROUP]

@@ -39,6 +39,8 @@ class RecordedGroups:
     """Heartbeats that were known again; None: none may be answered without being submitted."""
     subscribed: frozenset[TopicName] = frozenset()
     """What every member is subscribed to."""
+    matched: frozenset[TopicName] = frozenset()
+    """What every member has by its pattern, whatever it is given."""
     held: frozenset[GroupId] = frozenset()
     """The groups that there are."""
 
@@ -107,6 +109,7 @@ async def running(settings: ProxySettings, place: Place | None = None) -> AsyncI
         known_groups=KnownGroups(
             subscribed=lambda _group_id, _member_id: front_groups.subscribed,
             is_known=lambda _: place is None,
+            matched=lambda _group_id, _member_id, _assignment: front_groups.matched,
             holds=lambda group_id: group_id in front_groups.held,
         ),
         place=place or no_place,

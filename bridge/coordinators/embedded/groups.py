@@ -47,7 +47,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted, RegularExpressionWanted
-from bridge.engine.queries import group_type, has_members, subscribed_names
+from bridge.engine.queries import group_type, has_members, matched_topics, subscribed_names
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
@@ -60,7 +60,7 @@ from translators.dialects.configs import GROUP, AlteredResource, ConfigRequest, 
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicName, Via
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicIdPartition, TopicName, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, TxnOffsetCommit
 
@@ -161,6 +161,12 @@ class EmbeddedGroups:
     def subscribed(self, group_id: GroupId, member_id: MemberId) -> AbstractSet[TopicName]:
         """The topics by name that a member of a consumer group is subscribed to; none of whom nobody knows."""
         return subscribed_names(self.owner.shard, group_id, member_id)
+
+    def matched(
+        self, group_id: GroupId, member_id: MemberId, assignment: AbstractSet[TopicIdPartition]
+    ) -> AbstractSet[TopicName]:
+        """The topics of an assignment that a member has by its pattern alone."""
+        return matched_topics(self.owner.shard, group_id, member_id, assignment)
 
     def lives(self, group_id: GroupId) -> bool:
         """Whether a group of that name has members here."""

@@ -14,6 +14,7 @@ from bridge.engine.queries import (
     has_members,
     has_news,
     judge_offset_deletion,
+    matched_topics,
     next_deadline,
     subscribed_names,
     subscribed_topics,
@@ -22,7 +23,7 @@ from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import LEAVE_EPOCH, GroupId, MemberId, MemberRef
+from translators.dialects.ids import LEAVE_EPOCH, GroupId, MemberId, MemberRef, TopicId, TopicIdPartition
 
 
 def news(bench: Bench) -> list[str]:
@@ -100,6 +101,19 @@ def test_names_are_those_of_one_member() -> None:
     names = [subscribed_names(bench.state, GROUP, MemberId(member)) for member in ("a", "b", "c")]
     assert names == [frozenset({FOO}), frozenset(), frozenset()]
     assert subscribed_names(bench.state, GroupId("other"), MemberId("a")) == frozenset()
+
+
+def test_topics_are_matched_that_no_name_says() -> None:
+    """Of what a member was given: nothing where it has no pattern, and no topic that is gone."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression(".*", frozenset({FOO, BAR})))
+    bench.join("a")
+    bench.ask(replace(join_request("b"), subscribed_topic_regex=".*"))
+    ids = {name: topic_id for name, topic_id in bench.state.topic_ids.items() if name in (FOO, BAR)}
+    given = frozenset(TopicIdPartition(topic_id, 0) for topic_id in (*ids.values(), TopicId(bytes(16))))
+    found = [matched_topics(bench.state, GROUP, MemberId(member), given) for member in ("a", "b", "c")]
+    assert found == [frozenset(), frozenset({BAR}), frozenset()]
+    assert matched_topics(bench.state, GROUP, MemberId("b"), frozenset()) == frozenset()
 
 
 def test_group_type_is_the_door_between_the_kinds() -> None:

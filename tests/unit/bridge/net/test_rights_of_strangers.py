@@ -11,8 +11,20 @@ from bridge.wire.codec.registry import decode_reply, encode_request
 from bridge.wire.versions import KNOWN
 from tests.support.front import front_of, running, settings_for
 from tests.support.scripted_broker import request
-from tests.unit.bridge.net.test_client_rights import OURS, READ, SEEN, JudgingBroker, join, settle
+from tests.unit.bridge.net.test_client_rights import (
+    MEMBER,
+    OURS,
+    READ,
+    SEEN,
+    UNSEEN,
+    JudgingBroker,
+    join,
+    native,
+    settle,
+)
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import TopicId, TopicIdPartition, TopicName
 from translators.dialects.offsets import OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
 
 
@@ -85,3 +97,34 @@ async def test_who_may_not_read_a_group_is_not_told_that_its_name_is_taken(api_k
             assert int.from_bytes(answer[5:7], "big") == code
         assert broker.questions == [ApiKey.DESCRIBE_GROUPS] * 2
         assert broker.requests == [], "a broker would make such a group"
+
+
+@pytest.mark.parametrize("unseen", [(), (UNSEEN,)])
+async def test_topics_that_a_pattern_gives_and_nobody_tells_are_told_in_the_log(
+    caplog: pytest.LogCaptureFixture, unseen: tuple[TopicName, ...]
+) -> None:
+    """Java's consumer reads nothing at all any more, and says nothing of topics; who has a name for all it is given is
+    not asked about. The answer waits for nothing.
+    """
+    broker = JudgingBroker(operations=READ, unseen=unseen)
+    async with front_of(broker) as front:
+        front.groups.matched = frozenset({SEEN, UNSEEN})
+        client = await front.dial()
+        await client.send(native(1, 0))
+        await settle()
+        given = frozenset({TopicIdPartition(TopicId(bytes(16)), 0)})
+        for assignment in (None, frozenset[TopicIdPartition](), given):
+            asked = len(broker.questions)
+            reply = ConsumerGroupHeartbeatReply(
+                error=ErrorCode.NONE, member_id=MEMBER, member_epoch=1, assignment=assignment
+            )
+            front.reply_routes.deliver(front.groups.submitted[-1][0], reply)
+            assert await client.ids(1)
+            await settle()
+            assert len(broker.questions) - asked == bool(assignment)
+            await client.send(native(2, 1))
+            await settle()
+    assert broker.questions[-1] == ApiKey.METADATA
+    told = [record.getMessage() for record in caplog.records if "EB-GROUP-028" in record.getMessage()]
+    assert len(told) == len(unseen)
+    assert all(str(UNSEEN) in line and str(OURS) in line for line in told)
