@@ -73,6 +73,11 @@ class Alarm:
         if self._next_due_ms() < self._sleeps_until_ms:
             self._rung.set()
 
+    def due_at(self, due_ms: int) -> None:
+        """The same, where it is known what is due then."""
+        if due_ms < self._sleeps_until_ms:
+            self._rung.set()
+
     async def wait(self) -> None:
         """Sleep; returns when the next thing is due, and a moment later if the wake-up itself was late.
 

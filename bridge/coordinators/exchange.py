@@ -15,7 +15,16 @@ from bridge.coordinators.takeover import Takeovers
 from bridge.log_lines import LogFields
 from bridge.ports import Coordinator, OrderT
 from translators.classic_member.departing import waits_for_farewell
-from translators.classic_member.events import Answered, Ask, Depart, Effect, Event, LeaveReceived, Reply
+from translators.classic_member.events import (
+    Answered,
+    Ask,
+    DeadlinePassed,
+    Depart,
+    Effect,
+    Event,
+    LeaveReceived,
+    Reply,
+)
 from translators.classic_member.states import (
     Absent,
     CompletingRebalance,
@@ -30,8 +39,11 @@ from translators.dialects.classic import JoinGroupReply, LeaveGroupReply
 from translators.dialects.coordinator import (
     CoordinatorCalled,
     CoordinatorEvent,
+    Farewell,
     FencedByCoordinator,
+    Granted,
     GroupReleased,
+    Inquiry,
     MemberAnswered,
     MemberFenced,
     MemberReleased,
@@ -293,7 +305,29 @@ class Exchange(Generic[OrderT]):
         for key in released:
             self._hear_out(key)
 
+    def answer_calmly(self, key: MemberRef, number: int, answer: Granted, now_ms: int) -> int | None:
+        """Let a member hear the answer to its question of this number outside of turns, if it tells nothing new and
+        nobody has anything to do for it; gives when the member is due next.
+
+        None: nothing has happened, and the answer has to come about by a turn (`MemberAnswered`).
+        """
+        if self._asked.get(key) != number:
+            return None
+        due_ms = self.machines.hear_calmly(key, answer, now_ms)
+        if due_ms is not None:
+            del self._asked[key]
+        return due_ms
+
     # ------------------------------------------------------------------ what machines ask for
+
+    def pass_deadline(self, key: MemberRef, now_ms: int) -> None:
+        """Something is due for a member: mostly that its coordinator hears of it, as it is."""
+        asked = self.machines.ask_calmly(key, now_ms)
+        if asked is not None:
+            self._ask(key, asked)
+        else:
+            self.feed(key, DeadlinePassed(), now_ms)
+            self.machines.note_deadline(key)
 
     def feed(self, key: MemberRef, event: Event, now_ms: int, met: Callable[[], None] | None = None) -> None:
         """Let one thing happen to a member; `met` is called in between if it is a member then."""
@@ -316,9 +350,7 @@ class Exchange(Generic[OrderT]):
                 if not isinstance(message, JoinGroupReply):
                     self.suspect(key, ref, message.error, now_ms)
             case Ask(asked):
-                number = self._asked[key] = next(self._numbers)
-                client, via = self.machines.client_of(key), self.machines.via_of(key)
-                self.coordinator.submit(MemberRef(key.group_id, key.member_id, number), via, client, asked)
+                self._ask(key, asked)
             case Depart(reason):
                 # A machine that gave up on its question may have left its member behind.
                 self._asked.pop(key, None)
@@ -326,6 +358,11 @@ class Exchange(Generic[OrderT]):
                 self.coordinator.release(key, reason)
             case _:
                 assert_never(effect)
+
+    def _ask(self, key: MemberRef, asked: Inquiry | Farewell) -> None:
+        number = self._asked[key] = next(self._numbers)
+        client, via = self.machines.speaker_of(key)
+        self.coordinator.submit(MemberRef(key.group_id, key.member_id, number), via, client, asked)
 
     def suspect(self, key: MemberRef, ref: RequestRef, code: ErrorCode, now_ms: int) -> None:
         """A member that is still there was told that its generation or id is gone: its client may forget the id."""

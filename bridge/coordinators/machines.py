@@ -9,7 +9,7 @@ from bridge.engine.indexes import count_down, count_up
 from bridge.log_lines import EMBEDDED
 from translators.classic_member.events import Effect, Event
 from translators.classic_member.member_records import profile_of
-from translators.classic_member.stable import beat_calmly
+from translators.classic_member.stable import ask_calmly, beat_calmly, hear_calmly, report, stable_deadline
 from translators.classic_member.states import (
     Absent,
     CallDue,
@@ -18,6 +18,7 @@ from translators.classic_member.states import (
     Fenced,
     Leaving,
     Limits,
+    Membership,
     NotCalled,
     PreparingRebalance,
     Stable,
@@ -26,7 +27,8 @@ from translators.classic_member.states import (
     seated,
 )
 from translators.classic_member.step import next_deadline, step
-from translators.classic_member.tenure import still_releasing
+from translators.classic_member.tenure import Tenure, still_releasing
+from translators.dialects.coordinator import Granted, Inquiry
 from translators.dialects.ids import (
     NOWHERE,
     ClientIdentity,
@@ -60,6 +62,8 @@ class Machines:
         """How many members of each group are in that stage of a rebalance."""
         self._parked: dict[int, set[MemberRef]] = {}
         self._deadlines = Deadlines[MemberRef]()
+        self._reports: dict[MemberRef, tuple[Membership, Tenure, Inquiry]] = {}
+        """What members asked last that their coordinators want to hear of, and of what it was made."""
         self._is_watched = False
         self.on_profile: Callable[[MemberRef], None] = _unheard
         """Hears of every member whose client said something new about itself, or that is gone."""
@@ -84,6 +88,10 @@ class Machines:
     def via_of(self, key: MemberRef) -> Via:
         """The connection by which the member was heard last; nowhere if not since the start."""
         return self._clients.get(key, _UNKNOWN)[1]
+
+    def speaker_of(self, key: MemberRef) -> tuple[ClientIdentity, Via]:
+        """Both at once."""
+        return self._clients.get(key, _UNKNOWN)
 
     def meet(self, key: MemberRef, client: ClientIdentity, via: Via) -> None:
         """Remember who speaks for a member, and by which connection."""
@@ -132,6 +140,35 @@ class Machines:
         """Whether a member of a group is in this stage of a rebalance; O(1): all groups are listed by whoever likes."""
         return group_id in self._busy[stage]
 
+    def ask_calmly(self, key: MemberRef, now_ms: int) -> Inquiry | None:
+        """Let a member ask its coordinator again if nothing but that is due, and give what it asks: the same object as
+        last time where that is the same, so that whoever is asked need not compare. None: nothing has happened.
+        """
+        before = self._states.get(key)
+        after = None if before is None else ask_calmly(before, now_ms)
+        if after is None:
+            return None
+        self._states[key] = after
+        # As long as it waits for the answer, only its session may end.
+        self._deadlines.note(key, after.session_deadline_ms)
+        known = self._reports.get(key)
+        if known is None or known[0] is not after.membership or known[1] is not after.tenure:
+            known = self._reports[key] = (after.membership, after.tenure, report(after))
+        return known[2]
+
+    def hear_calmly(self, key: MemberRef, answer: Granted, now_ms: int) -> int | None:
+        """Let a member hear an answer that tells it nothing new, and give when it is to be looked at next; None: it has
+        to be fed, nothing has happened.
+        """
+        before = self._states.get(key)
+        after = None if before is None else hear_calmly(before, answer, now_ms)
+        if after is None:
+            return None
+        self._states[key] = after
+        deadline_ms = stable_deadline(after)
+        self._deadlines.note(key, deadline_ms)
+        return deadline_ms
+
     def is_at_rest(self, key: MemberRef) -> bool:
         """Whether a member works with its assignment and nobody has called it, nor waits for it to let go."""
         state = self._states.get(key)
@@ -175,6 +212,7 @@ class Machines:
             if not ids:
                 del self._ids[key.group_id]
         self._clients.pop(key, None)
+        self._reports.pop(key, None)
         self.on_profile(key)
 
     def next_deadline_ms(self) -> int | None:
@@ -250,6 +288,8 @@ class Machines:
 
     def _deadline_of(self, key: MemberRef) -> int | None:
         state = self._states.get(key)
+        if isinstance(state, Stable):
+            return stable_deadline(state)
         return None if state is None else next_deadline(state)
 
 

@@ -24,7 +24,6 @@ from bridge.ports import Coordinator, OrderT
 from translators.classic_member.departing import judge_leave
 from translators.classic_member.events import (
     ConnectionLost,
-    DeadlinePassed,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -100,6 +99,8 @@ class GroupOwner(Generic[OrderT]):
         self._bounds = bounds
         self._farewell_wait_ms = farewell_wait_ms
         self._exchange = Exchange(coordinator, machines)
+        self.answer_calmly = self._exchange.answer_calmly
+        """What a coordinator may say outside of turns; see `Exchange.answer_calmly`."""
 
     def take_turn(self, arrivals: Iterable[Arrival | OrderT], now_ms: int) -> TurnResult:
         """Carry out everything that is queued, as one batch, until nobody has anything left to ask."""
@@ -205,8 +206,7 @@ class GroupOwner(Generic[OrderT]):
             # The coordinator first: what it answers now is no longer waited for.
             self._exchange.settle(now_ms)
         for key in self.machines.take_due(now_ms):
-            self._exchange.feed(key, DeadlinePassed(), now_ms)
-            self.machines.note_deadline(key)
+            self._exchange.pass_deadline(key, now_ms)
         self._exchange.pass_farewells(now_ms)
         return self._finish(now_ms)
 

@@ -28,9 +28,9 @@ from bridge.supervision import LEDGER, OWNER, TURN, Failures, start_job
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.coordinator import CommitAdmitted, CommitRefused, MembershipReply
+from translators.dialects.coordinator import CommitAdmitted, CommitRefused, Granted, MembershipReply
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import ClientIdentity, RequestRef
+from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef
 from translators.dialects.messages import GroupRequest
 
 MANY = 200_000
@@ -271,6 +271,16 @@ class OwnerTask(Generic[OrderT]):
         if self._queued or self.ledger.closed is not None:
             return False
         return self.owner.beat_natively(client, request, self._now_ms())
+
+    def answer_calmly(self, member: MemberRef, number: int, answer: Granted) -> bool:
+        """See `Exchange.answer_calmly`; False also where a turn has to come first."""
+        if self._queued or self.ledger.closed is not None:
+            return False
+        due_ms = self.owner.answer_calmly(member, number, answer, self._now_ms())
+        if due_ms is None:
+            return False
+        self.alarm.due_at(due_ms)
+        return True
 
     def lose_connection(self, connection: int) -> None:
         """A client connection is gone; answers to its open requests have nowhere to go."""

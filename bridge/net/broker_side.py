@@ -210,6 +210,14 @@ class BrokerSide:
         ends_ms = self._cluster.login_ends_ms
         return ends_ms != inf and now_ms() >= ends_ms
 
+    @property
+    def _takes_questions(self) -> bool:
+        """Whether neither the client nor the bridge for it has to log in anew before the broker would answer one."""
+        login = self._client.session.login
+        if login.is_limited and not login.takes_questions(now_ms()):
+            return False
+        return self._cluster.login_ends_ms == inf or not self._is_due
+
     def _is_at_rest(self) -> bool:
         # What expects no answer (acks=0) may still be on its way out.
         is_sent = self.sender is None or not self.sender.unsent_bytes
@@ -278,6 +286,11 @@ class BrokerSide:
 
     def ask(self, expected: Expected, frame: bytes) -> None:
         """Write a request of the bridge's own between two of the client's, once the connection is open."""
+        sender = self.sender
+        if sender is not None and not (self._asks or self._is_mid_request) and self._takes_questions:
+            self._answers.expect(expected)
+            sender.send_nowait(frame)
+            return
         self._asks.append((expected, frame))
         if self.sender is None or (self._is_due and not self._is_mid_request):
             self._client.spawn(BROKER_OPENER, self._open_for_asks)
@@ -324,8 +337,7 @@ class BrokerSide:
             if self._asks:
                 self._client.spawn(BROKER_OPENER, self._open_for_asks)
             return
-        login = self._client.session.login
-        if login.is_limited and not login.takes_questions(now_ms()):
+        if not self._takes_questions:
             return
         asks, self._asks = self._asks, []
         for expected, frame in asks:
@@ -342,13 +354,12 @@ class BrokerSide:
 
     def _may_read(self) -> bool:
         """Whether the next bytes have somewhere to go: a streamed answer only when it is its turn."""
-        client = self._client
-        if self._answers.bytes_to_pass_on:
-            return client.sender.unsent_bytes == 0
-        expected = self._answers.next_expected
-        if expected is None or expected.take is not None:
+        answers = self._answers
+        if answers.is_held_next:
             return True
-        return client.session.outbox.head is expected.slot and client.sender.unsent_bytes == 0
+        client, expected = self._client, answers.next_expected
+        is_its_turn = bool(answers.bytes_to_pass_on) or expected is None or client.session.outbox.head is expected.slot
+        return is_its_turn and client.sender.unsent_bytes == 0
 
     async def _hear(self, transport: Transport) -> None:
         try:
@@ -395,16 +406,40 @@ class BrokerSide:
     def _read_nowait(self) -> bool:
         """The same without waiting, for the poller; False when this connection's own task has to go on."""
         transport, buffer = self.transport, self._shared.buffer
-        room = 0 if transport is None else self._room_nowait(transport.read_bytes)
-        if transport is None or not room:
+        if transport is None:
+            return False
+        room = transport.read_bytes
+        if self._shared.in_flight.is_over or not self._answers.is_held_next:
+            room = self._room_nowait(room)
+        if not room:
             return False
         count = transport.recv_into(buffer[:room])
         if not count:
             # An end is still there when the task looks for itself.
             return count is None
         self._client.traffic += 1
-        self._rest = self._take_nowait(buffer[:count])
+        view = buffer[:count]
+        if count < room and self._take_alone(view):
+            return True
+        self._rest = self._take_nowait(view)
         return count < room and not self._has_work
+
+    def _take_alone(self, view: memoryview) -> bool:
+        """Deal with what was received if it is the answer to one question and nothing else, while no request of the
+        client is open that it could finish: so it is with heartbeats of the bridge's own.
+        """
+        client = self._client
+        if client.session.outbox or self._dealt >= PIECES_WITHOUT_CHECKPOINT:
+            return False
+        take = self._answers.cut_alone(view)
+        if take is None:
+            return False
+        self._dealt += 1 + len(view) // PIECE_BYTES
+        take(bytes(view))
+        if client.share.bytes_held or (self.sender is not None and self.sender.unsent_bytes):
+            client.note_held()
+        client.change()
+        return True
 
     @property
     def _has_work(self) -> bool:

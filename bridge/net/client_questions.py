@@ -112,7 +112,8 @@ class _Asked(NamedTuple):
     """A heartbeat of the bridge's own as it was written last."""
 
     request: ConsumerGroupHeartbeat
-    offered: Offered
+    transport: Transport | None
+    """The connection that it was for: as long as that stands, its broker speaks what it spoke."""
     client_id: str
     version: int
     frame: bytes
@@ -189,10 +190,15 @@ class ClientQuestions:
 
     def _beat(self, request: ConsumerGroupHeartbeat, on_answer: OnAnswer) -> None:
         """A heartbeat of the bridge's own: most are the last one over again, and so are their answers."""
-        offered = self._cluster.offered_nowait(self._broker.broker_id)
-        client_id = self._session.identity.client_id
-        asked = self._last_asked
-        if asked is None or asked.request is not request or asked[1:3] != (offered, client_id):
+        asked, transport, client_id = self._last_asked, self._broker.transport, self._session.identity.client_id
+        if (
+            asked is None
+            or asked.request is not request
+            or transport is None
+            or asked.transport is not transport
+            or asked.client_id != client_id
+        ):
+            offered = self._cluster.offered_nowait(self._broker.broker_id)
             asked = None if offered is None else self._write(request, offered, client_id)
             if asked is None:
                 on_answer(None)
@@ -206,7 +212,7 @@ class ClientQuestions:
         version = self._session.version_to_ask(None, _HEARTBEAT, offered)
         frame = None if version is None else _encode(_HEARTBEAT, version, OWN_CORRELATION_ID, client_id, request)
         if version is not None and frame is not None:
-            self._last_asked = _Asked(request, offered, client_id, version, frame)
+            self._last_asked = _Asked(request, self._broker.transport, client_id, version, frame)
         return self._last_asked
 
     def _take_beat(self, version: int, on_answer: OnAnswer, frame: bytes | None) -> None:

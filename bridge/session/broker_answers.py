@@ -72,6 +72,11 @@ class AnswerCutter:
         return self._expected[0] if self._expected else None
 
     @property
+    def is_held_next(self) -> bool:
+        """Whether what comes next is held whole, so that it need not wait for its turn; also if nothing was asked."""
+        return not self._left and (not self._expected or self._expected[0].take is not None)
+
+    @property
     def awaits_held(self) -> bool:
         """Whether an answer is to come that is held whole for whoever asked, rather than streamed to the client."""
         return any(expected.take is not None for expected in self._expected)
@@ -107,6 +112,20 @@ class AnswerCutter:
         if not self._expected:
             return Confused(f"{len(view) - position} bytes came unasked")
         return self._start(view, position)
+
+    def cut_alone(self, view: memoryview) -> Callable[[bytes | None], None] | None:
+        """Who takes the view, where it is one answer that is held whole, and nothing else: `cut` would give it so. For
+        anything else None, and nothing has happened.
+        """
+        if self._left or self._held or not self._expected or len(view) < _START.size:
+            return None
+        expected = self._expected[0]
+        size, correlation_id = _START.unpack_from(view)
+        is_right = correlation_id == expected.correlation_id and 4 <= size <= self._held_max
+        if expected.take is None or size + 4 != len(view) or not is_right:
+            return None
+        del self._expected[0]
+        return expected.take
 
     def _passing(self, view: memoryview, position: int) -> Passing | None:
         end = min(len(view), position + self._left)

@@ -160,6 +160,8 @@ class UpstreamObserver:
         self._now_us = now_us
         self._numbers = count(1)
         self._last: dict[MemberRef, int] = {}
+        self._calm: dict[int, tuple[ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply]] = {}
+        """By connection, the last heartbeat that told nothing and its answer: most are the same objects over again."""
         self._syncing: OrderedDict[RequestRef, MemberRef] = OrderedDict()
 
     def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
@@ -191,9 +193,15 @@ class UpstreamObserver:
 
     def hear(self, connection: int, asked: ConsumerGroupHeartbeat, reply: ConsumerGroupHeartbeatReply) -> None:
         """A heartbeat was answered."""
+        calm = self._calm.get(connection)
+        if calm is not None and asked is calm[0] and reply is calm[1]:
+            return
         member = MemberRef(asked.group_id, asked.member_id)
         if tells_nothing(asked, reply) and self._last.get(member) == connection:
+            self._calm[connection] = asked, reply
             return
+        # Whoever speaks for a member by another connection is told of: so what was said by the former is forgotten.
+        self._calm.clear()
         if reply.error is ErrorCode.NONE and asked.member_epoch >= 0:
             self._last[member] = connection
         else:
@@ -210,14 +218,23 @@ class UpstreamObserver:
 
 
 class ObservedWay:
-    """One connection's way to its broker (`session.contracts.BrokerAccess`), overheard."""
+    """One connection's way to its broker (`session.contracts.BrokerAccess`), overheard; made for each question."""
+
+    __slots__ = ("_observer", "_way", "connection")
 
     def __init__(self, way: BrokerAccess, observer: UpstreamObserver) -> None:
         self._way = way
         self._observer = observer
         self.connection = way.connection
-        self.broker_id = way.broker_id
-        self.highest_version = way.highest_version
+
+    @property
+    def broker_id(self) -> int | None:
+        """See `session.contracts.BrokerAccess`."""
+        return self._way.broker_id
+
+    def highest_version(self, api_key: int) -> int | None:
+        """See `session.contracts.BrokerAccess`."""
+        return self._way.highest_version(api_key)
 
     def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
         """See `session.contracts.BrokerAccess`."""

@@ -49,7 +49,7 @@ from translators.classic_member.events import (
     Reply,
     SyncReceived,
 )
-from translators.classic_member.stable import beat_calmly
+from translators.classic_member.stable import ask_calmly, beat_calmly, hear_calmly, report
 from translators.classic_member.states import (
     Absent,
     Asked,
@@ -270,6 +270,48 @@ def test_calm_heartbeat_is_the_step_whose_answer_is_none(state: State, generatio
     event = beat(generation, 9)
     calm, taken = beat_calmly(state, generation, now_ms), step(state, event, now_ms)
     if isinstance(state, Stable) and taken.effects == (beat_reply(ErrorCode.NONE, 9),):
+        assert calm == taken.state
+    else:
+        assert calm is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(state=states(), now_ms=TIMES)
+def test_calm_question_is_the_step_that_does_nothing_but_ask(state: State, now_ms: int) -> None:
+    """The short way of a deadline gives what the machine gives, for a member at peace that is to be heard of."""
+    calm, taken = ask_calmly(state, now_ms), step(state, DeadlinePassed(), now_ms)
+    is_at_peace = isinstance(state, Stable) and isinstance(state.call, NotCalled) and isinstance(state.talk, Scheduled)
+    if isinstance(state, Stable) and is_at_peace and isinstance(taken.state, Stable) and taken.effects:
+        assert calm == taken.state
+        assert taken.effects == (Ask(report(state)),)
+    else:
+        assert calm is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(state=states(), told=ANSWERS, data=st.data(), now_ms=TIMES)
+def test_calm_answer_is_the_step_after_which_only_the_talk_is_another(
+    state: State, told: Answer, data: st.DataObject, now_ms: int
+) -> None:
+    """The short way of an answer gives what the machine gives, and takes none that tells a member anything new."""
+    if not isinstance(state, Stable) or not isinstance(state.talk, Asked | Overtaken) or not isinstance(told, Granted):
+        assert not isinstance(told, Granted) or hear_calmly(state, told, now_ms) is None
+        return
+    known = state.membership
+    if data.draw(st.booleans()):
+        state = replace(state, tenure=replace(state.tenure, handed=known.granted))
+    answer = replace(
+        told,
+        member_epoch=data.draw(st.sampled_from((told.member_epoch, known.epoch))),
+        assigned=data.draw(st.sampled_from((told.assigned, None))),
+        pending=data.draw(st.sampled_from((told.pending, known.pending))),
+    )
+    calm, taken = hear_calmly(state, answer, now_ms), step(state, Answered(answer), now_ms)
+    is_same = (answer.member_epoch, answer.assigned, answer.pending) == (known.epoch, None, known.pending)
+    is_at_peace = isinstance(state.call, NotCalled) and state.tenure.handed == known.granted
+    if is_same and is_at_peace and isinstance(state.talk, Asked):
+        assert isinstance(taken.state, Stable)
+        assert (calm, taken.effects) == (replace(state, talk=taken.state.talk), ())
         assert calm == taken.state
     else:
         assert calm is None

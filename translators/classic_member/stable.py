@@ -22,11 +22,13 @@ from translators.classic_member.events import (
 from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import (
+    Asked,
     Call,
     CallDue,
     Called,
     GainAwaited,
     Membership,
+    NotCalled,
     Overtaken,
     ReleaseAwaited,
     Retrying,
@@ -42,6 +44,7 @@ from translators.classic_member.talking import (
     expect_question,
     give_assignment,
     inquire,
+    inquiry_of,
     judge_sync,
     learn,
     prompt,
@@ -50,7 +53,14 @@ from translators.classic_member.talking import (
     rest,
 )
 from translators.classic_member.tenure import usable
-from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Refused
+from translators.dialects.coordinator import (
+    CoordinatorCalled,
+    DepartReason,
+    FencedByCoordinator,
+    Granted,
+    Inquiry,
+    Refused,
+)
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
@@ -59,6 +69,7 @@ MemberStep = Step[State, Effect]
 
 _CALM = HEARTBEAT_REPLIES[ErrorCode.NONE]
 _CALLED = HEARTBEAT_REPLIES[ErrorCode.REBALANCE_IN_PROGRESS]
+_ASKED = Asked()
 
 
 def client_while_stable(state: Stable, event: ClientEvent, now_ms: int) -> MemberStep:
@@ -105,17 +116,54 @@ def beat_calmly(state: State, generation: int, now_ms: int) -> Stable | None:
     return None if isinstance(state.call, (CallDue, Called)) else _alive(state, state.call, now_ms)
 
 
+def ask_calmly(state: State, now_ms: int) -> Stable | None:
+    """Give what the clock makes of a member that its coordinator wants to hear of now, if nothing else is due; its only
+    effect is to ask what `report` gives.
+
+    For any other None: it has to be stepped.
+    """
+    if not isinstance(state, Stable) or not isinstance(state.call, NotCalled):
+        return None
+    talk = state.talk
+    if not isinstance(talk, Scheduled) or not talk.at_ms <= now_ms < state.session_deadline_ms:
+        return None
+    return _talking(state, state.membership, state.call, _ASKED)
+
+
+def report(state: Stable) -> Inquiry:
+    """Give what such a member asks: the same as long as neither its membership nor its tenure is another."""
+    return inquiry_of(state.membership, usable(state.tenure))
+
+
+def hear_calmly(state: State, answer: Granted, now_ms: int) -> Stable | None:
+    """Give what an answer makes of a member if it tells nothing new, so that nobody is to do anything but ask later.
+
+    For any other None: it has to be stepped.
+    """
+    if not isinstance(state, Stable) or not isinstance(state.talk, Asked) or not isinstance(state.call, NotCalled):
+        return None
+    membership, handed = state.membership, state.tenure.handed
+    is_news = (
+        answer.assigned is not None
+        or answer.member_epoch != membership.epoch
+        or answer.pending != membership.pending
+        # A client that has not been handed all of it waits for a call.
+        or (membership.granted is not handed and membership.granted != handed)
+    )
+    return None if is_news else _talking(state, membership, state.call, rest(answer, now_ms))
+
+
 def stable_deadline(state: Stable) -> int:
     """Give the time at which something is due."""
     earliest = state.session_deadline_ms
     call, talk = state.call, state.talk
+    if isinstance(talk, (Scheduled, Retrying)) and talk.at_ms < earliest:
+        earliest = talk.at_ms
+    if isinstance(call, NotCalled):
+        return earliest
     if isinstance(call, (GainAwaited, ReleaseAwaited)):
-        earliest = min(earliest, call.call_at_ms)
-    elif isinstance(call, Called):
-        earliest = min(earliest, call.rejoin_deadline_ms)
-    if isinstance(talk, (Scheduled, Retrying)):
-        earliest = min(earliest, talk.at_ms)
-    return earliest
+        return min(earliest, call.call_at_ms)
+    return min(earliest, call.rejoin_deadline_ms) if isinstance(call, Called) else earliest
 
 
 def _heartbeat(state: Stable, event: HeartbeatReceived, now_ms: int) -> MemberStep:

@@ -26,21 +26,24 @@ def inquire(membership: Membership, using: Partitions, claim: Claim = NO_CLAIM) 
     """Ask what the member may own, telling that its client may be `using` these; nothing is ever owned at epoch 0
     (K2.6).
     """
+    return Ask(inquiry_of(membership, using, claim))
+
+
+def inquiry_of(membership: Membership, using: Partitions, claim: Claim = NO_CLAIM) -> Inquiry:
+    """Give what `inquire` asks."""
     seat, profile = membership.seat, membership.profile
-    return Ask(
-        Inquiry(
-            group_id=seat.group_id,
-            member_id=seat.member_id,
-            member_epoch=membership.epoch,
-            instance_id=seat.instance_id,
-            rack_id=profile.rack_id,
-            topics=profile.topics,
-            rebalance_timeout_ms=profile.rebalance_timeout_ms,
-            owned=using,
-            assignor=SERVER_ASSIGNORS.get(profile.protocol_name),
-            claimed=claim.partitions,
-            claimed_generation=claim.generation,
-        )
+    return Inquiry(
+        group_id=seat.group_id,
+        member_id=seat.member_id,
+        member_epoch=membership.epoch,
+        instance_id=seat.instance_id,
+        rack_id=profile.rack_id,
+        topics=profile.topics,
+        rebalance_timeout_ms=profile.rebalance_timeout_ms,
+        owned=using,
+        assignor=SERVER_ASSIGNORS.get(profile.protocol_name),
+        claimed=claim.partitions,
+        claimed_generation=claim.generation,
     )
 
 

@@ -5,6 +5,7 @@ that are still the member's own.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import count
 
 from bridge.coordinators.admission import translate_commit
 from bridge.coordinators.catalog import Catalog
@@ -34,6 +35,52 @@ _CLASSIC_WORDS = {
 """Codes that no classic client knows, and what they mean to it: join again."""
 ASKED_AGAIN_MAX = 3
 """An epoch that moves with every try belongs to a group that never comes to rest: its client tries again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A commit on its way: whose, and of which partitions."""
+
+    member: MemberRef
+    partitions: frozenset[TopicPartition]
+
+
+class Flights:
+    """By number, and by member: a broker that stands still has a commit of each of thousands, which all ask it
+    meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[int, _Flight] = {}
+        self._of: dict[MemberRef, dict[int, _Flight]] = {}
+        self._numbers = count(1)
+
+    def begin(self, member: MemberRef, partitions: frozenset[TopicPartition]) -> int:
+        """A commit of a member leaves; gives its number."""
+        commit_id = next(self._numbers)
+        flight = self._flights[commit_id] = _Flight(member, partitions)
+        self._of.setdefault(member, {})[commit_id] = flight
+        return commit_id
+
+    def end(self, commit_id: int) -> MemberRef | None:
+        """It is answered, or given up; gives whose it was, None where that is over already."""
+        flight = self._flights.pop(commit_id, None)
+        if flight is None:
+            return None
+        of_member = self._of[flight.member]
+        del of_member[commit_id]
+        if not of_member:
+            del self._of[flight.member]
+        return flight.member
+
+    def is_out(self, member: MemberRef) -> bool:
+        """Whether a commit of the member is on its way."""
+        return member in self._of
+
+    def hold_back(self, member: MemberRef, owned: frozenset[TopicPartition]) -> bool:
+        """Whether a member that says it owns these would let go of what a commit of it is on its way for."""
+        flights = self._of.get(member)
+        return flights is not None and any(not flight.partitions <= owned for flight in flights.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Entry
 from bridge.coordinators.machines import NOBODY
 from bridge.coordinators.offset_requests import committed_partitions
+from bridge.coordinators.upstream.commits import Flights
 from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
@@ -60,8 +60,7 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
 """What a broker says that has not heard a farewell."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(NamedTuple):
     """One question (`ref`) of a member, and the connection that is to carry it."""
 
     ref: MemberRef
@@ -72,14 +71,6 @@ class _Question:
     """Whether its subscription is said, too, where it is said in full."""
     target: Target | None = None
     """What the broker means it to have in the end, where it was asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Flight:
-    """A commit on its way: whose, and of which partitions."""
-
-    member: MemberRef
-    partitions: frozenset[TopicPartition]
 
 
 @dataclass(slots=True)
@@ -139,16 +130,16 @@ class UpstreamCoordinator:
         self._open: dict[MemberRef, _Question] = {}
         self._held: dict[MemberRef, _Question] = {}
         self._answered: list[tuple[_Question, GroupReply | None]] = []
-        self._flights: dict[int, _Flight] = {}
-        self._flights_of: dict[MemberRef, dict[int, _Flight]] = {}
-        """The same by member: a broker that stands still has one of each of thousands, which all ask it meanwhile."""
-        self._numbers = count(1)
+        self._flights = Flights()
         self._farewells = Farewells()
         self._seen_off: set[MemberRef] = set()
         """Whose farewell was kept for others to say, as long as its own machine tries to."""
         self._told: list[CoordinatorEvent] = []
         self.gone: Callable[[MemberRef], None] = lambda _: None
         """Hears of a member that is no member any more."""
+        self.hear_calmly: Callable[[MemberRef, int, Granted], bool] = lambda _member, _number, _answer: False
+        """Lets a machine hear an answer without a turn, where that is all there is to do; False: nothing has happened.
+        """
         self.seat_id: Callable[[MemberRef], MemberId] = lambda member: member.member_id
         """Tells as whom the broker knows a member."""
         self._elsewhere: dict[MemberRef, int | None] = {}
@@ -182,14 +173,21 @@ class UpstreamCoordinator:
         assert isinstance(command, (Inquiry, Farewell)), command
         member = MemberRef(ref.group_id, ref.member_id)
         said = self._said.get(member)
-        if said is not None and said.is_of(command):
+        if (
+            said is not None
+            and isinstance(command, Inquiry)
+            and command is not said.inquiry
+            and command == said.inquiry
+        ):
             # The same object from here on: most of what members ask is the last question over again.
-            command = said.inquiry
+            said.inquiry = command
         self._ask(_Question(ref, member, via, command))
 
     def _ask(self, question: _Question) -> None:
         asked = question.asked
-        if isinstance(asked, Inquiry) and self._lets_go_too_early(question.member, asked):
+        # A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of one
+        # that was lost under a current epoch, and it would land on top of the next owner's.
+        if isinstance(asked, Inquiry) and self._flights.hold_back(question.member, asked.owned):
             self._held[question.member] = question
             return
         if not self.knows_topics:
@@ -206,7 +204,7 @@ class UpstreamCoordinator:
                 heard = self._heard.get(question.member)
                 self._farewells.keep(Unsaid(farewell, None if heard is None else heard.principal))
             return
-        if asked.group_id in self._farewells:
+        if asked.group_id in self._farewells.groups:
             for unsaid in self._farewells.take(asked.group_id, self.principal_of(question.via)):
                 self._see_off(unsaid, way)
         if asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH:
@@ -229,11 +227,11 @@ class UpstreamCoordinator:
         if said is None:
             self._heard.setdefault(question.member, _Heard()).principal = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
-        way.ask(None, heartbeat, lambda reply: self._take(question, reply))
+        way.ask(None, heartbeat, partial(self._take, question))
 
     def _take(self, question: _Question, reply: GroupReply | None) -> None:
         """The broker's word; a question that was given up meanwhile has no member any more."""
-        if question.ref not in self._open:
+        if question.ref not in self._open or self._hears_calmly(question, reply):
             return
         asked = question.asked
         code = reply.error if isinstance(reply, ConsumerGroupHeartbeatReply) else ErrorCode.NONE
@@ -241,7 +239,7 @@ class UpstreamCoordinator:
             clear_seat(asked, self._access(question.via))
         elif code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and asked.member_epoch > 0 and question.names_topics:
             # Rights were taken since it joined: Kafka checks them where topics are named, and only there.
-            again = self._open[question.ref] = replace(question, names_topics=False)
+            again = self._open[question.ref] = question._replace(names_topics=False)
             self._say(again, self._access(question.via))
             return
         if isinstance(reply, ConsumerGroupHeartbeatReply) and self._gains(question, reply):
@@ -250,6 +248,28 @@ class UpstreamCoordinator:
             self._targets.find(seat, self._access(question.via), hear)
         else:
             self._hear(question, reply)
+
+    def _hears_calmly(self, question: _Question, reply: GroupReply | None) -> bool:
+        """Whether a member has heard the last answer over again, to the last question over again, without a turn: by
+        one it would be judged just so (`_answer`), and nothing of what is remembered here would be another. Who was
+        refused or not reached meanwhile has nothing left of what it said.
+        """
+        said = self._said.get(question.member)
+        if said is None or reply is not said.calm_reply or question.asked is not said.inquiry or reply is None:
+            return False
+        heard = self._heard.get(question.member)
+        if (
+            # What came before it is heard before it.
+            self._answered
+            or self._told
+            or not question.names_topics
+            or heard is None
+            or heard.owned is not said.inquiry.owned
+            or not self.hear_calmly(question.member, question.ref.number, said.calm_answer)
+        ):
+            return False
+        del self._open[question.ref]
+        return True
 
     def _gains(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
         """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway, and
@@ -262,7 +282,7 @@ class UpstreamCoordinator:
 
     def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
         if self._open.pop(question.ref, None) is not None:
-            self._answered.append((question if target is None else replace(question, target=target), reply))
+            self._answered.append((question if target is None else question._replace(target=target), reply))
             self._wake()
 
     def ask_back(self, member: TakenOver, refuse: Callable[[], None], put_off: Callable[[ErrorCode], None]) -> None:
@@ -298,13 +318,6 @@ class UpstreamCoordinator:
         """Whether the broker of a connection has said that it does not coordinate the member's group any more."""
         return self._elsewhere.get(member) == connection
 
-    def _lets_go_too_early(self, member: MemberRef, asked: Inquiry) -> bool:
-        """A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of a
-        partition that was lost under a current epoch, and it would land on top of the next owner's.
-        """
-        flights = self._flights_of.get(member)
-        return flights is not None and any(not flight.partitions <= asked.owned for flight in flights.values())
-
     def order(self, order: "UpstreamOrder") -> None:
         """See `ports.Coordinator`: who is taken over asks at once, since a broker calls nobody."""
         match order:
@@ -321,7 +334,7 @@ class UpstreamCoordinator:
 
     def is_committing(self, member: MemberRef) -> bool:
         """Whether a commit of the member is on its way."""
-        return member in self._flights_of
+        return self._flights.is_out(member)
 
     def release(self, member: MemberRef, reason: DepartReason | None) -> None:
         """See `ports.Coordinator`: the farewell was said before, as far as there was a way to say it."""
@@ -391,6 +404,8 @@ class UpstreamCoordinator:
                 # To a short heartbeat: what is taken back the broker waits to hear given up, also where the client
                 # never came to use it, so that what it owns does not change.
                 self._said.pop(question.member, None)
+            elif reply is not None:
+                self._note_calm(question, answer, reply)
         else:
             # What the broker made of it is not known: the next question says everything again.
             self._said.pop(question.member, None)
@@ -399,6 +414,14 @@ class UpstreamCoordinator:
         if answer is UNKNOWN_TOPIC:
             self.lacks_topics = True
         return answer
+
+    def _note_calm(self, question: _Question, answer: Granted, reply: GroupReply) -> None:
+        """Remember what told nothing new: brokers say it over again, and then it does again."""
+        said = self._said.get(question.member)
+        is_same = answer.assigned is None and answer.member_epoch == question.asked.member_epoch
+        # Behind one without its topics the next is to note that the member may see them again.
+        if is_same and question.names_topics and said is not None and question.asked is said.inquiry:
+            said.calm_reply, said.calm_answer = reply, answer
 
     def _note_rights(self, question: _Question, asked: Inquiry) -> None:
         member = question.member
@@ -501,22 +524,13 @@ class UpstreamCoordinator:
         self, ref: RequestRef, request: OffsetCommit | TxnOffsetCommit, now_ms: int
     ) -> CommitAdmitted | CommitRefused:
         """See `ports.Coordinator`: the machine has judged it already, and the broker will."""
-        commit_id = next(self._numbers)
         member = MemberRef(request.group_id, request.member_id)
-        flight = self._flights[commit_id] = _Flight(member, committed_partitions(request, self._catalog))
-        self._flights_of.setdefault(member, {})[commit_id] = flight
-        return CommitAdmitted(commit_id)
+        return CommitAdmitted(self._flights.begin(member, committed_partitions(request, self._catalog)))
 
     def end_commit(self, commit_id: int) -> None:
         """See `ports.Coordinator`; what was held for it is asked now."""
-        flight = self._flights.pop(commit_id, None)
-        if flight is None:
-            return
-        of_member = self._flights_of[flight.member]
-        del of_member[commit_id]
-        if not of_member:
-            del self._flights_of[flight.member]
-        held = self._held.pop(flight.member, None)
+        member = self._flights.end(commit_id)
+        held = None if member is None else self._held.pop(member, None)
         if held is not None:
             self._ask(held)
 

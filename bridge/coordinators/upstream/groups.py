@@ -110,6 +110,7 @@ class UpstreamGroups:
             self._coordinator, self._catalog, machines, settings.bounds, FAREWELL_WAIT_MS
         )
         self.task: OwnerTask[UpstreamOrder] = OwnerTask(owner, clock, clients.deliver, supervised, self)
+        self._coordinator.hear_calmly = self.task.answer_calmly
         self._deliver = self.task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
         self._pieces = CommitPieces(self._deliver, self._wake, UPSTREAM)

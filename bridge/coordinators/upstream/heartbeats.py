@@ -11,20 +11,30 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupH
 from translators.dialects.coordinator import Answer, Farewell, Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId
+from translators.dialects.messages import GroupReply
 
 UNKNOWN_TOPIC = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "the broker assigned a topic that has not been seen yet")
 """The machine asks again, and by then the topics were looked at."""
 
 
+NOTHING_HEARD = Granted(member_epoch=0, pending=None)
+
+
 class Said:
     """What the broker knows of a member, as it was told and acknowledged last; it need not be told again."""
 
-    __slots__ = ("inquiry", "short")
+    __slots__ = ("calm_answer", "calm_reply", "inquiry", "short")
 
     def __init__(self, inquiry: Inquiry) -> None:
         self.inquiry = inquiry
+        """The same question each time that it is asked, which its member's machine has, too."""
         self.short = _short(inquiry)
         """The same heartbeat object each time, so that it is written once."""
+        self.calm_reply: GroupReply | None = None
+        """What was answered to that last, if it told nothing new: the same object each time that it comes over again.
+        """
+        self.calm_answer = NOTHING_HEARD
+        """What it was for the machine."""
 
     def is_of(self, asked: Inquiry | Farewell) -> bool:
         """Whether this is what was told by a question, its epoch included."""
@@ -52,7 +62,7 @@ def to_heartbeat(
 
     Without its topics, who has joined before says no more than what it owns.
     """
-    if said is not None and said.is_of(asked) and asked.member_epoch != JOIN_EPOCH:
+    if said is not None and (asked is said.inquiry or asked == said.inquiry) and asked.member_epoch != JOIN_EPOCH:
         return said.short
     short = _short(asked)
     if isinstance(asked, Farewell) or (asked.member_epoch != JOIN_EPOCH and said is not None and said.covers(asked)):
@@ -113,11 +123,9 @@ class Farewells:
 
     def __init__(self) -> None:
         self._by_group: OrderedDict[GroupId, list[Unsaid]] = OrderedDict()
+        self.groups = self._by_group.keys()
+        """Those of which somebody is to be seen off: no function of ours, since it is asked at each heartbeat."""
         self._count = 0
-
-    def __contains__(self, group_id: GroupId) -> bool:
-        """Whether anybody of a group is to be seen off."""
-        return group_id in self._by_group
 
     def keep(self, unsaid: Unsaid) -> None:
         """Let it be said later; beyond the limit the oldest group's are never said."""

@@ -13,6 +13,8 @@ from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, Via
 from translators.dialects.offsets import OffsetCommit, TxnOffsetCommit
 
+_OfMember = ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit
+
 
 class SeatNames:
     """The ids of seats by member; whoever puts one here sees to the journal."""
@@ -21,6 +23,10 @@ class SeatNames:
         self._access = access
         self._names: dict[MemberRef, MemberId] = {}
         self._members: dict[MemberRef, MemberId] = {}
+        self._beats: dict[MemberRef, tuple[ConsumerGroupHeartbeat, ConsumerGroupHeartbeat]] = {}
+        """The last heartbeat of each, and what it is for the broker: said over again it is the same object again, too,
+        so that it is not written anew.
+        """
 
     def put(self, member: MemberRef, seat_id: MemberId) -> None:
         """From now on the broker hears of this member by the id of its seat."""
@@ -32,6 +38,7 @@ class SeatNames:
     def take_out(self, member: MemberRef) -> bool:
         """The member is gone, or no consumer member any more; whether it had a name of its own."""
         seat_id = self._names.pop(member, None)
+        self._beats.pop(member, None)
         if seat_id is not None:
             self._members.pop(MemberRef(member.group_id, seat_id), None)
         return seat_id is not None
@@ -60,10 +67,11 @@ class SeatNames:
 
     def in_its_words(self, request: Request) -> Request:
         """What the broker is to be asked; what names no member with a name of its own stays as it is."""
-        if isinstance(request, ConsumerGroupHeartbeat | OffsetCommit | TxnOffsetCommit):
-            seat_id = self._names.get(MemberRef(request.group_id, request.member_id))
+        if isinstance(request, _OfMember):
+            member = MemberRef(request.group_id, request.member_id)
+            seat_id = self._names.get(member)
             if seat_id is not None:
-                return replace(request, member_id=seat_id)
+                return self._rename(member, request, seat_id)
         if isinstance(request, LeaveGroup):
             # What an admin says of several, in the words of their clients.
             seats = [self._names.get(MemberRef(request.group_id, one.member_id)) for one in request.members]
@@ -73,6 +81,14 @@ class SeatNames:
             )
             return replace(request, members=tuple(members)) if any(seats) else request
         return request
+
+    def _rename(self, member: MemberRef, request: _OfMember, seat_id: MemberId) -> Request:
+        if not isinstance(request, ConsumerGroupHeartbeat):
+            return replace(request, member_id=seat_id)
+        known = self._beats.get(member)
+        if known is None or known[0] is not request:
+            known = self._beats[member] = request, replace(request, member_id=seat_id)
+        return known[1]
 
 
 class SeatedAccess:

@@ -80,6 +80,32 @@ async def test_alarm_wakes_when_something_is_due_and_when_it_is_rung(autojump_cl
     assert woken == [5_000, 7_000, 8_000]
 
 
+async def test_alarm_that_is_told_what_is_due_wakes_for_what_is_due_earlier(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Nobody is asked again for what is said."""
+
+    def now_ms() -> int:
+        return round(trio.current_time() * 1_000)
+
+    due_ms = now_ms() + 5_000
+    alarm, woken = Alarm(now_ms, lambda: due_ms), list[int]()
+
+    async def sleep() -> None:
+        await alarm.wait()
+        woken.append(now_ms())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sleep)
+        await trio.sleep(1)
+        alarm.due_at(due_ms)
+        await trio.sleep(1)
+        assert not woken
+        alarm.due_at(due_ms - 1)
+        await trio.sleep(1)
+        assert woken
+
+
 @pytest.mark.parametrize(("late_ms", "is_read_first"), [(LATE_MS, False), (LATE_MS + 1, True)])
 async def test_alarm_that_wakes_late_lets_others_read_first(
     autojump_clock: trio.testing.MockClock, late_ms: int, is_read_first: bool

@@ -46,6 +46,27 @@ def test_any_chunking_gives_the_same_answers(held: set[int], cuts: set[int]) -> 
     assert (cutter.bytes_held, cutter.bytes_to_pass_on, cutter.next_expected) == (0, 0, None)
 
 
+@given(st.sets(st.integers(0, 5)), st.integers(1, 6), st.integers(-5, 5), st.sampled_from([4, 20, 1000]))
+def test_answer_alone_is_what_is_cut_of_it(held: set[int], count: int, more: int, held_max: int) -> None:
+    """One whole answer that is held is cut in one; for anything else nothing has happened."""
+    stream = b"".join(FRAMES)
+    view = memoryview(stream[: max(0, len(b"".join(FRAMES[:count])) + more)])
+    alone, cut = expecting(held, held_max), expecting(held, held_max)
+    found, one = alone.cut_alone(view), cut.cut(view, 0)
+    is_alone = isinstance(one, Whole) and one.frame == bytes(view)
+    assert found == (ignore if is_alone else None)
+    if found is None:
+        assert alone.cut(view, 0) == one
+    assert (alone.next_expected, alone.bytes_held) == (cut.next_expected, cut.bytes_held)
+
+
+def test_answer_that_began_is_not_alone() -> None:
+    """What came before belongs to it."""
+    cutter = expecting({0})
+    assert cutter.cut(memoryview(FRAMES[0][:3]), 0) is None
+    assert cutter.cut_alone(memoryview(FRAMES[0])) is None
+
+
 def test_wrong_correlation_id_and_unasked_bytes_are_confusion() -> None:
     """An answer that was not asked for ends the connection instead of reaching the wrong request."""
     assert isinstance(expecting(set()).cut(memoryview(FRAMES[1]), 0), Confused)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.classic_members import (
+    EPOCH,
     FAREWELL,
     LIMITS,
     MEMBER,
@@ -41,7 +42,15 @@ from tests.support.classic_members import (
 )
 from translators.classic_member.events import ConnectionLost, DeadlinePassed, LeaveReceived, Replaced
 from translators.classic_member.preparing import world_while_preparing
-from translators.classic_member.stable import beat_calmly, client_while_stable, stable_deadline, world_while_stable
+from translators.classic_member.stable import (
+    ask_calmly,
+    beat_calmly,
+    client_while_stable,
+    hear_calmly,
+    report,
+    stable_deadline,
+    world_while_stable,
+)
 from translators.classic_member.states import (
     Asked,
     CallDue,
@@ -56,7 +65,7 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import Claim
-from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
+from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator, Granted
 from translators.dialects.errors import ErrorCode
 from translators.machine import Step
 
@@ -77,6 +86,32 @@ def test_stable_calm_heartbeat_extends_the_session_and_any_other_is_left_to_the_
     assert beat_calmly(replace(stable(A), call=CallDue()), 3, LATER) is None
     assert beat_calmly(replace(stable(A), call=Called(LATER)), 3, LATER) is None
     assert beat_calmly(fenced(ErrorCode.ILLEGAL_GENERATION), 3, LATER) is None
+
+
+def test_stable_calm_question_is_asked_at_its_time_and_any_other_is_left_to_the_step() -> None:
+    """The short way: what is due beside it, a call and another state take the long way."""
+    due = stable(A, talk=Scheduled(LATER))
+    assert ask_calmly(due, LATER) == replace(due, talk=Asked())
+    assert report(due) == inquiry(parts(A)).inquiry
+    assert ask_calmly(due, LATER - 1) is None
+    assert ask_calmly(replace(due, session_deadline_ms=LATER), LATER) is None
+    assert ask_calmly(replace(due, call=CallDue()), LATER) is None
+    assert ask_calmly(replace(due, talk=Retrying(LATER)), LATER) is None
+    assert ask_calmly(fenced(ErrorCode.ILLEGAL_GENERATION), LATER) is None
+
+
+def test_stable_calm_answer_tells_nothing_new_and_any_other_is_left_to_the_step() -> None:
+    """The short way: an assignment, another epoch, and a client that has not all of it, take the long way."""
+    asked = stable(A, talk=Asked())
+    calm = Granted(member_epoch=EPOCH, heartbeat_interval_ms=5_000)
+    assert hear_calmly(asked, calm, LATER) == replace(asked, talk=Scheduled(LATER + 5_000))
+    assert hear_calmly(asked, replace(calm, assigned=parts(A)), LATER) is None
+    assert hear_calmly(asked, replace(calm, member_epoch=EPOCH + 1), LATER) is None
+    assert hear_calmly(asked, replace(calm, pending=parts(B)), LATER) is None
+    assert hear_calmly(replace(asked, tenure=tenure(A, B)), calm, LATER) is None
+    assert hear_calmly(replace(asked, call=CallDue()), calm, LATER) is None
+    assert hear_calmly(replace(asked, talk=Overtaken()), calm, LATER) is None
+    assert hear_calmly(fenced(ErrorCode.ILLEGAL_GENERATION), calm, LATER) is None
 
 
 def test_stable_heartbeat_of_other_generation_is_illegal() -> None:

@@ -4,14 +4,18 @@ from dataclasses import replace
 
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.commits import ASKED_AGAIN_MAX
+from bridge.coordinators.upstream.commits import ASKED_AGAIN_MAX, Flights
 from bridge.wire.codec.registry import Request
 from tests.support.embedded_world import FakeVia, commit_request, committed, join_request
+from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.classic import JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import RequestRef
+from translators.dialects.ids import MemberId, MemberRef, RequestRef, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, TxnOffsetCommit
+
+ME, ANOTHER = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
+FIRST, SECOND = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
 
 
 def stale(request: Request) -> OffsetCommitReply:
@@ -166,3 +170,24 @@ async def test_transaction_under_a_stale_epoch_is_asked_again(autojump_clock: Mo
         asked = via.answer(lambda _: committed(commit))
         assert isinstance(asked, TxnOffsetCommit)
         assert (asked.generation, await code_of(world, ref)) == (1, ErrorCode.NONE)
+
+
+def test_member_lets_go_of_nothing_that_a_commit_of_it_is_on_its_way_for() -> None:
+    """Of whatever else, it may; and others may let go of what they like."""
+    flights = Flights()
+    first, second = flights.begin(ME, frozenset({FIRST})), flights.begin(ME, frozenset({SECOND}))
+    assert flights.hold_back(ME, frozenset({FIRST}))
+    assert not flights.hold_back(ME, frozenset({FIRST, SECOND}))
+    assert not flights.hold_back(ANOTHER, frozenset())
+    assert flights.end(second) == ME
+    assert not flights.hold_back(ME, frozenset({FIRST}))
+    assert flights.is_out(ME)
+    assert flights.end(first) == ME
+    assert not flights.is_out(ME)
+
+
+def test_commit_ends_once() -> None:
+    """Its answer may come behind its time."""
+    flights = Flights()
+    number = flights.begin(ME, frozenset({FIRST}))
+    assert (flights.end(number), flights.end(number)) == (ME, None)

@@ -57,6 +57,27 @@ async def test_member_joins_lives_and_leaves(autojump_clock: MockClock) -> None:
         assert await world.beat("a", generation) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_answer_over_again_takes_no_turn_and_any_other_does(autojump_clock: MockClock) -> None:
+    """A member at peace is asked for in a turn, together with others; what it is told over again changes nothing."""
+    async with upstream_world() as world:
+        turns = world.groups.task.times.processing.counts
+        generation = await world.form("a", granted(1, 0, 1))
+        calm = unchanged(1)
+        for _ in range(2):
+            await world.say(calm)
+            assert await world.beat("a", generation) is ErrorCode.NONE
+
+        async def turns_of(reply: ConsumerGroupHeartbeatReply) -> int:
+            await world.asked()
+            assert await world.beat("a", generation) is ErrorCode.NONE
+            before = sum(turns)
+            await world.say(reply)
+            await world.asked()
+            return sum(turns) - before
+
+        assert [await turns_of(calm), await turns_of(calm), await turns_of(unchanged(1))] == [1, 1, 2]
+
+
 async def test_whoever_follows_members_hears_of_each_sync(autojump_clock: MockClock) -> None:
     """By the id by which the broker knows the member, as its heartbeats name it."""
     async with upstream_world() as world:

@@ -77,6 +77,17 @@ def _left(name: str) -> LeftMember:
     return LeftMember(member_id=MemberId(name), instance_id=None, error=ErrorCode.NONE)
 
 
+def test_heartbeat_said_over_again_is_the_same_object_again() -> None:
+    """By that it is known that it need not be written, nor its answer read, anew; another name makes another one."""
+    names = SeatNames(lambda _: FakeVia(connection=1))
+    names.put(A, SEAT)
+    said = names.in_its_words(BEAT)
+    assert names.in_its_words(BEAT) is said
+    assert names.in_its_words(replace(BEAT, member_epoch=4)) == replace(BEAT, member_id=SEAT, member_epoch=4)
+    names.put(A, MemberId("another"))
+    assert names.in_its_words(BEAT) == replace(BEAT, member_id=MemberId("another"))
+
+
 def test_member_is_found_by_the_id_of_its_seat() -> None:
     """What goes to the broker is overheard under that, and whose Fetches belong to it is known of its client."""
     names, seat = SeatNames(lambda _: FakeVia(connection=1)), MemberRef(GROUP, SEAT)

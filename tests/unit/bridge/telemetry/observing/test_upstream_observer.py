@@ -115,6 +115,16 @@ def test_member_is_followed_from_its_join_to_its_farewell() -> None:
     assert GROUP not in heard.ears.follower.groups
 
 
+def test_heartbeat_over_again_goes_by_until_its_member_speaks_by_another_connection() -> None:
+    """Whoever is met there first is told of, also where both say again just what they said before."""
+    heard = Heard()
+    heard.ask(native_join("a"), granted(1, 0, 1))
+    again, calm, told = beat(1), unchanged(1), heard.ears.follower
+    for connection in (OWN, OWN, OWN, OTHER, OTHER, OWN):
+        heard.ask(again, calm, connection)
+        assert told.groups[GROUP].members[MemberId("a")].connection == connection
+
+
 def test_group_that_passed_first_is_of_the_road_that_it_takes() -> None:
     """Its KIP-848 members pass; the broker coordinates all of them."""
     heard = Heard()
