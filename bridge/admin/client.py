@@ -201,7 +201,8 @@ def _connected(base: str) -> Iterator[httpx.Client]:
     is_kept = False
     try:
         yield client
-        if kept is not None:
+        # Several may ask at once, in threads: one connection is kept of theirs.
+        if kept is not None and base not in kept:
             kept[base], is_kept = client, True
     finally:
         if not is_kept:
