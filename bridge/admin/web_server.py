@@ -39,7 +39,7 @@ then restarts the bridge.
 """
 CROWDED_PART = 2
 """From such a part of that on each is closed behind its answer: a hundred commands that wait for moves keep theirs
-between looks, and none of them is to be turned away for that.
+between looks, and none of them is to be turned away for that (decision 805).
 """
 NETWORK_BITS = 64
 """Of an IPv6 address tell whose it is; the others are its owner's to choose."""
