@@ -109,7 +109,8 @@ def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Co
     share = math.ceil(wanted / len(versions))
     before = share * versions.index(version)
     left = max(0, min(share, wanted - before))
-    ways = cycle(ways_at(version))
+    # One way behind the other, also within a group: of few deaths all had fallen on the first way.
+    roads = cycle(road for there in ways_at(version) for road in (there, "pass"))
     courses: list[Course] = []
     while left:
         count = min(left, KILLS_OF_A_GROUP)
@@ -118,7 +119,7 @@ def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Co
             Course(
                 troupe=f"under {count} deaths of the {death}",
                 seats={f"m{number}": kind for number, kind in enumerate(KILLED, 1)},
-                roads=tuple(islice(cycle((next(ways), "pass")), count)),
+                roads=tuple(islice(roads, count)),
                 deaths=(death,) * count,
                 seed=f"{wished.seed}-{version}-{death}-{left}",
             )
