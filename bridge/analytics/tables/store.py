@@ -287,6 +287,7 @@ class Store:
         """
         with self._staged(table, rows) as made:
             fresh = [one for one in made if _is_since(one.day, since)]
+            self._gather(table, {one.day for one in fresh})
             if known is None and (scattered := self._scattered(table, {one.day for one in fresh})):
                 return self._written_anew(table, fresh, scattered, None)
             if known is None or not (fresh or is_all):
@@ -330,6 +331,16 @@ class Store:
         held = [file for file in self.log(table).files() if file.day in days]
         is_small = sum(file.size_bytes for file in held) <= WRITTEN_ANEW_BYTES
         return held if is_small and len(held) > FILES_A_DAY * len(days) else []
+
+    def _gather(self, table: Table, days: Collection[str | None]) -> None:
+        """Make one file of the small ones of a large day, if they are many: each refresh adds some to its day."""
+        held = [file for file in self.log(table).files() if file.day in days]
+        for day in days:
+            files = [file for file in held if file.day == day]
+            small = [file for file in files if file.size_bytes <= WRITTEN_ANEW_BYTES]
+            if len(small) > FILES_A_DAY and sum(file.size_bytes for file in files) > WRITTEN_ANEW_BYTES:
+                with self._staged(table, self.read_files(table, small).coalesce(1)) as staged:
+                    self.commit(table, staged, small)
 
     def _added(self, table: Table, fresh: Sequence[Staged]) -> list[str]:
         return self.commit(table, fresh) if fresh else []

@@ -313,3 +313,19 @@ def test_small_files_that_only_come_in_become_one_before_they_are_many(
     for place in range(8, 11):
         store.merge(STORMS, storms(store, ("g", place, 10, 20)), None)
     assert len(store.log(STORMS).files()) == counts[-1] + 3, "large ones are the upkeep's"
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["only coming in", "beside rows that may change"])
+def test_small_files_of_a_large_day_become_one_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """It is not written anew as a whole, and had one file more with each refresh until the upkeep came."""
+    monkeypatch.setattr(store_module, "FILES_A_DAY", 1)
+    monkeypatch.setattr(store_module, "WRITTEN_ANEW_BYTES", 4_000)
+    counts: list[int] = []
+    for place in range(6):
+        known = storms(store, ("h", 0, 0, 20)).select(*STORMS.key, "date") if is_known else None
+        store.merge(STORMS, storms(store, ("g", place, 10, 20)), known)
+        counts.append(len(store.log(STORMS).files()))
+    assert max(counts) <= 3, counts
+    assert stormed(store) == [("g", place, 10) for place in range(6)]
