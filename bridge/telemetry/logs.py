@@ -26,6 +26,8 @@ CODE = re.compile(r"^(EB-[A-Z]+-\d{3}): ")
 """What a message with a stable code begins with."""
 Cause = tuple[str, str, tuple[str, str, int]]
 """The logger, the message without what is put into it, and the place that raised."""
+KEPT_CHARS_MAX = 4_000
+"""More than a line shows."""
 NAMED_MAX = 20
 """So many of those whom one cause meets within a minute are named, each by a line without its traceback."""
 
@@ -87,7 +89,7 @@ class LogStream(logging.StreamHandler[Written]):
         super().close()
 
     def _name_or_count(self, record: logging.LogRecord, written: _Written) -> None:
-        words = record.getMessage()
+        words = _kept_words(record)
         if words == written.line.msg or words in written.named or len(written.named) >= NAMED_MAX:
             written.repeats += 1
             return
@@ -129,8 +131,15 @@ def _writers() -> Iterator[LineWriter]:
 
 def _without_traceback(record: logging.LogRecord) -> logging.LogRecord:
     line = copy(record)
-    line.msg, line.args, line.exc_info, line.exc_text = record.getMessage(), (), None, None
+    line.msg, line.args, line.exc_info, line.exc_text = _kept_words(record), (), None, None
+    # Formatters of the standard library leave it there, whole.
+    line.__dict__.pop("message", None)
     return line
+
+
+def _kept_words(record: logging.LogRecord) -> str:
+    """Its words, as far as they are kept for a minute: a line may quote a request of megabytes."""
+    return record.getMessage()[:KEPT_CHARS_MAX]
 
 
 # --------------------------------------------------------------------------------------------- logs

@@ -24,6 +24,7 @@ from bridge.telemetry.logs import (
     lift_code,
     shortened,
 )
+from tests.support.kept_text import kept_chars
 
 LOG = logging.getLogger("epochbridge.test")
 NOBODY_KNOWS = dict.fromkeys(("member_id", "client_id", "road", "generation", "member_epoch", "group_epoch"))
@@ -346,6 +347,13 @@ def test_no_more_causes_are_remembered_than_may_be(written: Written, monkeypatch
         written.fail("x", message)
     told = "EB-X-001: x (and 1 times more since this was last said)"
     assert written.lines() == ["EB-X-001: x", "EB-X-002: x", "EB-X-003: x", told]
+
+
+def test_little_is_kept_of_what_a_bug_quotes(written: Written) -> None:
+    """A request that can't be carried out is quoted whole, and twenty of them are kept for a minute."""
+    for number in range(30):
+        written.fail(f"{number}{'x' * 1_000_000}")
+    assert kept_chars(written.handler._written) < 200_000
 
 
 def test_no_frame_of_a_traceback_is_kept(written: Written) -> None:
