@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.coordinators.machines import NOBODY, Machines, is_present
+from bridge.coordinators.machines import NOBODY, Machines, Stage, is_present
 from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.classic_member.events import Answered, JoinReceived, LeaveReceived, SyncReceived
@@ -154,6 +154,26 @@ def test_member_that_was_called_is_not_at_rest() -> None:
     machines.feed(key, Answered(answer), 0)
     assert not machines.is_at_rest(key)
     assert not machines.is_at_rest(MemberRef(GROUP, MemberId("nobody")))
+
+
+def busy(machines: Machines) -> tuple[bool, bool]:
+    """Whether somebody has to join, and whether somebody has to sync."""
+    return machines.any_in(GROUP, Stage.JOINING), machines.any_in(GROUP, Stage.COMPLETING)
+
+
+def test_stages_of_a_rebalance_are_known_without_a_look_at_members() -> None:
+    """Who joins, has been told it, works, and is called for what it has to give up; nobody is in any once it is gone."""
+    machines, sync = joined(), SyncGroup(group_id=GROUP, generation=1, member_id=KEY.member_id, instance_id=SEAT)
+    assert busy(machines) == (True, False)
+    machines.feed(KEY, Answered(Granted(member_epoch=1, assigned=frozenset({TopicPartition(TOPIC, 0)}))), 0)
+    assert busy(machines) == (False, True)
+    machines.feed(KEY, SyncReceived(SECOND, sync), 0)
+    assert busy(machines) == (False, False)
+    machines.feed(KEY, CoordinatorCalled(), 0)
+    machines.feed(KEY, Answered(Granted(member_epoch=2, assigned=frozenset())), 0)
+    assert busy(machines) == (True, False)
+    machines.drop(KEY)
+    assert busy(machines) == (False, False)
 
 
 def test_cleared_machines_know_nobody_and_tell_who_weighs_them() -> None:

@@ -74,6 +74,16 @@ def test_unknown_founder_is_the_first_member_or_nobody() -> None:
     assert list(founders.weigh_again(GROUP, ONE.host)) == [Charge(GROUP, TWO.host, SIZE)]
 
 
+def test_group_that_was_nobodys_weighs_nothing_when_it_is_gone() -> None:
+    """It counted for all together until then."""
+    shard = shard_of_nobody()
+    apply(shard, ClassicGroupCreated(GROUP))
+    founders = Founders(shard)
+    assert list(founders.weigh_again(GROUP, None)) == [Charge(GROUP, None, SIZE)]
+    apply(shard, GroupDeleted(GROUP))
+    assert list(founders.weigh_again(GROUP, None)) == [Charge(GROUP, None, -SIZE)]
+
+
 def test_other_address_that_makes_it_anew_pays_for_it() -> None:
     """Also where it was not looked at in between."""
     shard = shard_of_nobody()
