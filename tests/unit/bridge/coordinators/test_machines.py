@@ -162,7 +162,7 @@ def busy(machines: Machines) -> tuple[bool, bool]:
 
 
 def test_stages_of_a_rebalance_are_known_without_a_look_at_members() -> None:
-    """Who joins, has been told it, works, and is called for what it has to give up; nobody is in any once it is gone."""
+    """Who joins, has been told it, works, and is called for what it has to give up; who is gone is in none."""
     machines, sync = joined(), SyncGroup(group_id=GROUP, generation=1, member_id=KEY.member_id, instance_id=SEAT)
     assert busy(machines) == (True, False)
     machines.feed(KEY, Answered(Granted(member_epoch=1, assigned=frozenset({TopicPartition(TOPIC, 0)}))), 0)

@@ -113,6 +113,16 @@ async def test_nothing_is_written_of_who_comes_to_a_group_that_stays_classic(
         assert patterns_in(journal) == []
 
 
+async def test_pattern_of_who_takes_an_empty_classic_group_over_is_known_at_once(autojump_clock: MockClock) -> None:
+    """Whatever the policy: nobody is in it who could keep it classic, and its first answer has partitions."""
+    async with embedded_world(replace(CLASSIC, group_consumer_migration_policy=MigrationPolicy.DISABLED)) as world:
+        named = await world.ask(join_request(""), JoinGroupReply)
+        assert named.error is ErrorCode.MEMBER_ID_REQUIRED
+        joined = await world.ask(pattern_join("b", "t.*"), ConsumerGroupHeartbeatReply)
+        assert joined.error is ErrorCode.NONE
+        assert joined.assignment
+
+
 def engine_entries(journal: MemoryJournal) -> list[object]:
     """The records of the engine in a journal."""
     return [records_codec.decode(entry[1:]) for entry in journal.replay() if entry[:1] == ENGINE]
