@@ -15,7 +15,7 @@ from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.coordinators.moving.takeover import TakeOverMove
 from bridge.coordinators.moving.unfinished import UnfinishedMove
 from bridge.coordinators.upstream import commits
-from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.coordinators.upstream.commits import Flights
 from bridge.migration.moves import members, takeover
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.takeover import Stage
@@ -104,7 +104,7 @@ def forward_commits_of_lost_partitions(patch: Patch) -> None:
 
 def let_go_while_committing(patch: Patch) -> None:
     """A partition is told to be free while a commit on it is on its way."""
-    patch.setattr(UpstreamCoordinator, "_lets_go_too_early", lambda *_: False)
+    patch.setattr(Flights, "hold_back", lambda *_: False)
 
 
 def give_back_without_owned(patch: Patch) -> None:
