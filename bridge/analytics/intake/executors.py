@@ -1,7 +1,7 @@
 """Executors of a cluster that make columns of a log: whether they can, and how they are asked.
 
 They can where they have our code and Arrow, and where log and tables lie for them as they do for the driver. Who can't
-is at no fault: Spark reads the lines then. It must not know what columns are made of.
+is at no fault: Spark reads the lines then. What columns are made of is no matter of theirs.
 
 What runs on executors is a function within a function, which travels as it is: where our code is not, it says so.
 """
