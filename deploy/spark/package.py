@@ -1,6 +1,7 @@
 """Packs the code that jobs need into one zip for `spark-submit --py-files`.
 
-It must not know what the code does; what the executors run is Spark's own, so no library travels with it.
+It must not know what the code does. No library travels with it: executors that have Arrow read lines by it, and where
+they have not all that they run to make tables is Spark's own.
 """
 
 import sys
