@@ -255,6 +255,24 @@ def target_of_nobody(scene: Scene, one: Found) -> bool:
     return lies and at_target and kafka.keys() == ours.keys() and targets[0] == targets[1]
 
 
+def uniform_at_rest(scene: Scene, one: Found) -> bool:
+    """K9.3, K9.4: which partitions, and who has the spare ones, is hash order to uniform in Kafka.
+
+    As many have as much, all have what they are to have, and classic members are told that.
+    """
+    groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
+    kafka, ours = (counts_of(group) for group in groups)
+    told = TOLD.fullmatch(one.path)
+    if told is not None:
+        has = [side.get(f"<{told[1]}>", NONE_OF_ALL)[0] for side in (kafka, ours)]
+        is_about = [one.kafka, one.ours] == [str([count]) for count in has]
+    else:
+        is_about = DEALT.match(one.path) is not None
+    at_target = all(has == to_have for side in (kafka, ours) for has, to_have in side.values())
+    same = kafka.keys() == ours.keys() and sorted(kafka.values()) == sorted(ours.values())
+    return is_about and at_target and same and all(group.get("assignor") == "uniform" for group in groups)
+
+
 def counts_of(group: Mapping[str, Value]) -> dict[str, tuple[int, int]]:
     """How many partitions each member has, and is to have."""
     return {
@@ -318,6 +336,7 @@ PROBE_RULES: tuple[Rule, ...] = (
         applies=rack_of_its_predecessor,
     ),
     Rule(title="A new pattern without match frees what its member had, at rest (K2.4)", applies=target_of_nobody),
+    Rule(title="Ties of uniform, at rest (K9.3, K9.4)", applies=uniform_at_rest),
     Rule(title="Kafka's group is not at rest when it is asked (K1.20, K4.4)", applies=asked_in_motion),
     Rule(
         title="A group that emptied before it turned classic is shown as a consumer group (K3.20)",

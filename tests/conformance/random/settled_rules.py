@@ -143,6 +143,27 @@ def uniform_by_chance(scene: Scene, one: Found) -> bool:
     return by_uniform and "assignment" in one.path and target_sizes(groups[0]) == target_sizes(groups[1])
 
 
+def uniform_spare(scene: Scene, one: Found) -> bool:
+    """K9.3, K9.4: who has a partition more than another is hash order to uniform in Kafka; as many have as much."""
+    kafka, ours = both(scene)
+    if not one.path.startswith("settled.shares") or not isinstance(one.kafka, int) or not isinstance(one.ours, int):
+        return False
+    shares = [its.get("shares") for its in (kafka, ours)]
+    sizes = [sorted(map(str, its.values())) if isinstance(its, Mapping) else [] for its in shares]
+    by_uniform = [assignor_asked_next(scene, course) for course in (scene.kafka, scene.ours)] == ["uniform"] * 2
+    return abs(one.kafka - one.ours) == 1 and by_uniform and sizes[0] == sizes[1] and is_sound(kafka) and is_sound(ours)
+
+
+def assignor_asked_next(scene: Scene, course: Course) -> Value:
+    """The assignor of the group that is asked all round after this step; nothing if it is not."""
+    settled = course[scene.step].settled if scene.step < len(course) else {}
+    probes = settled.get("probes")
+    views = probes.get("views") if isinstance(probes, Mapping) else None
+    answer = views.get("ConsumerGroupDescribe v1") if isinstance(views, Mapping) else None
+    groups = rows_of(answer.get("groups")) if isinstance(answer, Mapping) else []
+    return groups[0].get("assignor") if groups else None
+
+
 def target_sizes(group: Mapping[str, Value]) -> list[int]:
     """How many partitions members are to have, smallest first."""
     return sorted(len(partitions_of(row["target_assignment"])) for row in rows_of(group.get("members")))
@@ -219,6 +240,7 @@ SETTLED_RULES: tuple[Rule, ...] = (
     Rule(title="A new pattern without match frees what its member had (K2.4)", applies=left_to_nobody, parts=True),
     Rule(title="Nobody leads a group that turned classic (K3.20)", applies=nobody_leads, parts=True),
     Rule(title="Ties of uniform (K9.3, K9.4)", applies=uniform_by_chance, parts=True),
+    Rule(title="Spare partitions of uniform (K9.3, K9.4)", applies=uniform_spare),
     Rule(title="Kafka reads requests behind a parked one late", applies=fenced_late, parts=True),
     Rule(title="Members of a consumer group need no common protocol (K4.4)", applies=no_common_protocol, parts=True),
     Rule(

@@ -315,6 +315,26 @@ def test_target_of_nobody(kafka: Row, ours: Row, patterns: tuple[str, str], wher
     assert not rules.target_of_nobody(its, replace(one, path=one.path.replace(where, "member_epoch")))
 
 
+@pytest.mark.parametrize(
+    ("kafka", "ours", "assignor", "forgiven"),
+    [
+        (shares(a=(3, 3), b=(4, 4)), shares(a=(4, 4), b=(3, 3)), "uniform", True),
+        (shares(a=(3, 3), b=(4, 4)), shares(a=(4, 4), b=(3, 3)), "range", False),
+        (shares(a=(3, 3), b=(4, 4)), shares(a=(4, 4), b=(2, 2)), "uniform", False),
+        (shares(a=(3, 3), b=(4, 4)), shares(a=(4, 3), b=(3, 4)), "uniform", False),
+        (shares(a=(3, 3), b=(4, 4)), shares(a=(4, 4), c=(3, 3)), "uniform", False),
+    ],
+)
+def test_uniform_at_rest(kafka: Row, ours: Row, assignor: str, forgiven: bool) -> None:
+    """By uniform on both sides, and as many have as much, of all that they are to have."""
+    its = asked(({**kafka, "assignor": assignor}, DEAD), ({**ours, "assignor": assignor}, DEAD))
+    view = "settled.probes.views.ConsumerGroupDescribe v1.groups[0].members[0]"
+    assert rules.uniform_at_rest(its, found(f"{view}.assignment.topic_partitions[0].partitions", 3, 4)) is forgiven
+    assert rules.uniform_at_rest(its, found("settled.probes.members.a.alive.told", "[3]", "[4]")) is forgiven
+    assert not rules.uniform_at_rest(its, found("settled.probes.members.a.alive.told", "[3]", "[2]"))
+    assert not rules.uniform_at_rest(its, found(f"{view}.member_epoch", 3, 4))
+
+
 SOUND: Row = {
     "quiet": True,
     "unanswered": [],

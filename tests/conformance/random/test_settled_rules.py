@@ -9,7 +9,7 @@ from tests.conformance.random import settled_rules as rules
 from tests.conformance.random.members import Member
 from tests.conformance.random.plots import answered, consumer, found, native, seen, share
 from tests.conformance.random.scenes import Scene
-from tests.conformance.random.sequences import Drawn, Move, Settle
+from tests.conformance.random.sequences import Drawn, Move, Probe, Settle
 from tests.support.conformance.calls import chb, join, offer
 from tests.support.conformance.schema import Value
 from tests.support.conformance.steps import Part
@@ -294,3 +294,28 @@ def converted_in_a_join(*names: str, failed: str = "b lacks roundrobin", ours: M
 def test_newcomer_lacks_protocol(scene: Scene, path: str, kafka: Value, ours: Value, forgiven: bool) -> None:
     """Kafka failed and we did not, as who was there does not offer what the group had; what both come to is equal."""
     assert rules.newcomer_lacks_protocol(scene, found(path, kafka, ours)) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("assignors", "shares", "values", "forgiven"),
+    [
+        (("uniform", "uniform"), {"a": 2, "b": 1}, (1, 2), True),
+        (("uniform", "range"), {"a": 2, "b": 1}, (1, 2), False),
+        ((None, None), {"a": 2, "b": 1}, (1, 2), False),
+        (("uniform", "uniform"), {"a": 2, "b": 2}, (1, 2), False),
+        (("uniform", "uniform"), {"a": 2, "b": 1}, (1, 3), False),
+    ],
+)
+def test_uniform_spare(
+    assignors: tuple[str | None, str | None], shares: Mapping[str, Value], values: tuple[int, int], forgiven: bool
+) -> None:
+    """One partition went elsewhere, as many have as much, and the group that is asked next is dealt out by uniform."""
+    sides = []
+    for assignor, settled in zip(assignors, (SOUND, {**SOUND, "shares": shares}), strict=True):
+        views: Value = {"ConsumerGroupDescribe v1": {"groups": [consumer(assignor=assignor)]}}
+        asked: Mapping[str, Value] = {"probes": {"views": views}} if assignor else {}
+        sides.append([seen(settled=settled), seen(settled=asked)])
+    moves = (Settle(members=()), Probe(members=()))
+    its = Scene(drawn=Drawn(seed=0, kind="mixed", moves=moves), kafka=sides[0], ours=sides[1], step=1, found=())
+    assert rules.uniform_spare(its, found("settled.shares.a", *values)) is forgiven
+    assert not rules.uniform_spare(its, found("settled.state", *values))
