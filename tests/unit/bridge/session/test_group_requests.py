@@ -180,6 +180,12 @@ def test_subscription_is_bounded_as_every_other_list_is_and_read_where_nobody_wa
     assert "it names 20, at most 19 are read" in refused.detail
     other = framed(ApiKey.JOIN_GROUP, 5, replace(joining, protocol_type="connect"))
     assert isinstance(GroupRequests(ROUTER, elements_max=19).read(*other), Passes)
+    taken = KnownGroups(holds=lambda _: True)
+    assert isinstance(GroupRequests(ROUTER, elements_max=19, known_groups=taken).read(*other), Taken)
+    ordinary = GroupRequests(ROUTER).read(header, frame)
+    assert isinstance(ordinary, Taken)
+    assert isinstance(ordinary.request, JoinGroup)
+    assert not ordinary.request.has_read(joining.protocols[0])
 
 
 def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:

@@ -70,8 +70,11 @@ def test_what_is_read_ahead_is_known_and_counted() -> None:
     assert not any(map(joining.has_read, joining.protocols))
     assert joining.read_ahead() == 4
     assert all(map(joining.has_read, joining.protocols))
-    assert joining.recalled(had) is joining.recalled(bytes(bytearray(had)))
+    before = joining.recalled(had)
+    assert joining.recalled(bytes(bytearray(had))) is before
     joining.forget()
+    assert joining.recalled(had) == before
+    assert joining.recalled(had) is not before
     assert not any(map(joining.has_read, joining.protocols))
     assert joining.read_ahead() == 4
 
