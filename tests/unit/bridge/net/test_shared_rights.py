@@ -43,6 +43,7 @@ WORD = "word"
 SEEDS = range(6)
 STEPS = 25
 KEEP_MS = 400
+HOUR_MS = 3_600_000
 
 
 @dataclass(slots=True)
@@ -131,13 +132,13 @@ async def enter(client: RawClient, name: str) -> None:
 
 
 @asynccontextmanager
-async def world(broker: NamingBroker) -> AsyncIterator[Front]:
+async def world(broker: NamingBroker, keep_ms: int = KEEP_MS) -> AsyncIterator[Front]:
     """A bridge in front of a broker that is known to want logins; clients come by the listener of one broker."""
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
         wants = broker.wants_prefix
         settings = settings_for(broker)
-        limits = replace(settings.limits, grant_ms=KEEP_MS)
+        limits = replace(settings.limits, grant_ms=keep_ms)
         balancers = BALANCERS if wants else settings.balancers
         async with running(replace(settings, limits=limits, balancers=balancers, announces_clients=wants)) as front:
             broker.hangs_up_at, broker.bodies[ApiKey.SASL_HANDSHAKE] = ApiKey.METADATA, MECHANISMS
@@ -181,19 +182,43 @@ async def hear_no(front: Front, client: RawClient) -> None:
 
 
 async def test_one_answer_serves_all_of_one_identity() -> None:
-    """Also those that come later; what is lost is lost for all, and what is given back counts at once."""
+    """Also those that come later."""
     broker = NamingBroker(readers={("alice", "")})
-    async with world(broker) as front:
+    async with world(broker, HOUR_MS) as front:
         clients = [await come(front, "alice") for _ in range(3)]
         for _ in range(3):
             assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
         assert broker.questions == [("alice", "")]
+
+
+async def test_what_is_lost_is_lost_for_all_of_one_identity() -> None:
+    """And what is given back counts at once."""
+    broker = NamingBroker(readers={("alice", "")})
+    async with world(broker) as front:
+        clients = [await come(front, "alice") for _ in range(3)]
+        assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
         broker.readers.clear()
         with trio.fail_after(30):
             for client in clients:
                 await hear_no(front, client)
         broker.readers.add(("alice", ""))
         assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 3
+
+
+async def test_who_beats_while_another_asks_takes_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a minute every heartbeat took the long way for as long as a broker took to answer the first of them."""
+    broker = NamingBroker(readers={("alice", "")})
+    async with world(broker, HOUR_MS) as front:
+        clients = [await come(front, "alice") for _ in range(5)]
+        for _ in range(2):
+            assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 5
+        monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + HOUR_MS)
+        front.proxy._shared.grants.sweep(now_ms() + HOUR_MS)
+        broker.held = trio.Event()
+        before = len(front.groups.submitted)
+        assert [await heard(front, client) for client in clients] == [ErrorCode.NONE] * 5
+        assert (len(front.groups.submitted) - before, broker.questions) == (1, [("alice", "")] * 2)
+        broker.held.set()
 
 
 async def test_answer_that_was_long_on_its_way_gives_nobody_what_was_lost_since(
@@ -218,7 +243,7 @@ async def test_answer_that_was_long_on_its_way_gives_nobody_what_was_lost_since(
 async def test_bootstrap_listener_leads_to_any_broker_and_shares_nothing() -> None:
     """Brokers may see the bridge at different addresses."""
     broker = NamingBroker(readers={("alice", "")})
-    async with world(broker) as front:
+    async with world(broker, HOUR_MS) as front:
         for asked in (1, 2):
             client = await front.dial()
             await enter(client, "alice")
@@ -269,7 +294,7 @@ async def test_no_answer_crosses_identities_or_hosts(seed: int) -> None:
 async def test_login_that_is_over_is_nobodys_answer() -> None:
     """A refused one, and one that has only begun: what comes then is asked for on its connection, or not at all."""
     broker = NamingBroker(readers={("alice", "")})
-    async with world(broker) as front:
+    async with world(broker, HOUR_MS) as front:
         first, other = await come(front, "alice"), await come(front, "alice")
         assert [await heard(front, client) for client in (first, other)] == [ErrorCode.NONE] * 2
         await other.send(*login("alice", "nobody"), beat(7))

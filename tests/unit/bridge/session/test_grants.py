@@ -36,6 +36,19 @@ def test_grant_that_is_due_is_no_longer_fresh_until_it_is_given_again() -> None:
     assert [*seen, grant.is_fresh] == [True, False, True]
 
 
+def test_grant_that_is_asked_for_is_fresh_until_the_next_look() -> None:
+    """Only who asks takes the long way, once a look; near its end all do, for that comes between two looks."""
+    grants = Grants(KEEP_MS)
+    grant = grants.give(ALICE, NONE, 0)
+    seen = list[bool]()
+    for now_ms in (KEEP_MS, KEEP_MS * 5 // 4, KEEP_MS * 3 // 2):
+        grants.sweep(now_ms)
+        seen.append(grant.is_fresh)
+        grant.go_on(now_ms)
+        seen.append(grant.is_fresh)
+    assert seen == [False, True, False, True, False, False]
+
+
 def test_grant_that_nobody_asks_for_again_is_forgotten() -> None:
     """Connections come and go."""
     grants = Grants(KEEP_MS)
