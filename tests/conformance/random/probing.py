@@ -44,7 +44,8 @@ class Probing:
         self._members = members
         told = play.told.members
         self._ids = {one.name: f"member-{one.name}" if one.native else told.get(one.name, "") for one in members}
-        known = {member: f"<{name}>" for name, member in self._ids.items()}
+        # Who was never let in has no id, and every empty text would be called by its name.
+        known = {member: f"<{name}>" for name, member in self._ids.items() if member}
         self._told = Told(words=known)
         topics = {topic: name for name, topic in play.ground.topic_ids.items()}
         self._names = Names(group=play.group, topics=topics)
