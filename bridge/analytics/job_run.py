@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.batches import FIRST_BATCH, Intake
 from bridge.analytics.intake.closed_files import FILES, files_in
-from bridge.analytics.intake.column_files import Makers
+from bridge.analytics.intake.column_files import TOLD, Makers
 from bridge.analytics.intake.delivery import Delivery, log_files, named
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
@@ -28,6 +28,7 @@ from bridge.analytics.tables.publishing import pinned, publish
 from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES
 from bridge.analytics.tables.store import EVER, NEXT, Store
 from bridge.analytics.tables.takeover import is_old, require_moved, take_over
+from bridge.analytics.tables.telling import Telling
 
 STEP_COUNT = len(FROM_EVENTS) + len(FROM_TABLES) + 2
 """Every derived table, the clocks, and the intake of a run, or what a stream carries."""
@@ -105,7 +106,9 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
             f"what they were; {NO_INPUT_STEP}, and read what a newer epochbridge wrote with that one"
         )
     store.replace(GAPS, store.read_files(GAPS, ()))
-    do_stages(Derivation(store, FIRST_BATCH, goes_on=False), say)
+    telling = None if taken.told is None else Telling(taken.told, taken.untold)
+    do_stages(Derivation(store, FIRST_BATCH, goes_on=False, telling=telling), say)
+    store.clear_folder(NEXT, TOLD)
     publish(store)
 
 

@@ -2,13 +2,16 @@
 
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.intake import batches, column_files
+from bridge.analytics.intake.column_files import Adopted, Makers, take_columns
+from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.spark.failures import told_failures
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, GAPS, REBALANCES, REJECTED, TABLES
@@ -31,6 +34,14 @@ def hush(_: str) -> None:
 def events(tmp_path: Path) -> Path:
     """A folder for a log."""
     return tmp_path / "events"
+
+
+def take_columns_alone(
+    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool
+) -> Adopted:
+    """Columns, and nothing of what they tell."""
+    assert is_whole
+    return take_columns(store, files, batch, makers)
 
 
 def test_tables_say_what_is_true_of_the_log(store: Store, events: Path) -> None:
@@ -67,6 +78,24 @@ def test_bad_input_costs_only_itself(store: Store, events: Path) -> None:
     rejected = store.read(TABLES["rejected"]).groupBy("reason").count().collect()
     assert {row["reason"]: row["count"] for row in rejected} == {"duplicate": copied, "truncated": 1, "foreign": 2}
     assert said_by_tables(store) == said_by_truth(truth)
+
+
+def test_stretches_tell_what_spark_makes_of_all_events(
+    store: Store, events: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every column of every table: in parts so small that most is left, with lines in between that Arrow leaves to
+    Spark, and in large ones.
+    """
+    write_log(events, FleetPlan(seed=9, groups=3, rebalances=8), files=3)
+    first = min(events.glob("*.jsonl"))
+    lines = first.read_bytes().splitlines()
+    first.write_bytes(b"\n".join([*lines[:70], b" " + lines[70], *lines[71:], lines[5][:90]]))
+    monkeypatch.setattr(column_files, "ERRAND_BYTES", 40_000)
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    alone = Store(store.spark, str(tmp_path / "alone"))
+    monkeypatch.setattr(batches, "take_columns", take_columns_alone)
+    make_tables(alone, event_lines(store.spark, str(events)), hush)
+    assert contents(store) == contents(alone)
 
 
 def test_run_that_ends_between_two_tables_leaves_the_earlier_ones(store: Store, events: Path) -> None:

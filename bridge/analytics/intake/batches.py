@@ -1,7 +1,7 @@
 """Lines become rows of `events` and `rejected`, once each, however often a batch is tried."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -33,6 +33,7 @@ from bridge.analytics.intake.reading import (
     unlike,
 )
 from bridge.analytics.spark.column_types import table_schema
+from bridge.analytics.stretches.files import Account
 from bridge.analytics.tables.definitions import EVENTS, REJECTED
 from bridge.analytics.tables.store import NEXT, Staged, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
@@ -62,10 +63,14 @@ FIRST_BATCH = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What came of a batch: what was refused, and whether a number came twice."""
+    """What came of a batch: what was refused, and whether a number came twice; what its events tell of tables, None
+    where that is not known, and the files of `events` that no such telling is of.
+    """
 
     refused: int
     is_doubtful: bool
+    told: Account | None = None
+    untold: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,26 +111,25 @@ class Intake:
         if after is None:
             found = self._counted(delivery, adopted, batch)
         else:
-            taken = Taken(refused=len(adopted.long_lines), is_doubtful=False)
+            taken = Taken(refused=len(adopted.long_lines), is_doubtful=False, told=adopted.told)
             refused = self._with_long(None, adopted, batch)
             found = _Found(taken=taken, staged=adopted.staged, refused=refused, seen=after)
-        self._commit(found, batch)
+        paths = self._commit(found, batch)
         self._clear()
-        return found.taken
+        return replace(found.taken, untold=tuple(paths[len(adopted.staged) :]))
 
     def _clear(self) -> None:
         """The text of strangers is not kept; tables may be made at the same time, whose files are let be."""
         for area in AREAS:
             self.store.clear_folder(NEXT, area)
 
-    def _commit(self, found: _Found, batch: int) -> None:
+    def _commit(self, found: _Found, batch: int) -> list[str]:
         """What was set aside first: whoever dies before the events are in tries the batch again."""
         self._set_aside(found.refused, batch)
         self.seen.update(found.seen)
         if self.is_anew:
-            self.store.commit(EVENTS, found.staged, self.store.log(EVENTS).files())
-        else:
-            self.store.commit(EVENTS, found.staged, done=batch, note=written_seen(self.seen))
+            return self.store.commit(EVENTS, found.staged, self.store.log(EVENTS).files())
+        return self.store.commit(EVENTS, found.staged, done=batch, note=written_seen(self.seen))
 
     def _set_aside(self, refused: DataFrame | None, batch: int) -> None:
         if self.is_anew:
@@ -152,7 +156,11 @@ class Intake:
             told = self._refused(adopted.left, batch, refusals) if adopted.left is not None and refusals else None
             refused = self._with_long(told, adopted, batch)
         return _Found(
-            taken=Taken(refused=refusals + len(adopted.long_lines), is_doubtful=is_doubtful),
+            taken=Taken(
+                refused=refusals + len(adopted.long_lines),
+                is_doubtful=is_doubtful,
+                told=None if is_doubtful else adopted.told,
+            ),
             staged=staged,
             refused=refused,
             seen=seen_in(map(tuple, recent_words(counts).collect()), self.seen),
@@ -178,7 +186,7 @@ class Intake:
     def _adopted(self, delivery: Delivery, batch: int) -> Adopted:
         """Take what Arrow can; all of it is left for Spark where the files are not at hand."""
         if can_take(self.store, delivery.files):
-            return take_columns(self.store, delivery.files, batch, self.makers)
+            return take_columns(self.store, delivery.files, batch, self.makers, is_whole=self.is_anew)
         if self.makers.can_executors(self.store, delivery.files):
             adopted = take_afar(self.store, delivery.files, batch, self.makers)
             if adopted is not None:

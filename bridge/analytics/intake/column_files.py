@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from bridge.analytics.intake.executors import make_on_executors, why_not
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
 from bridge.analytics.spark.progress import Share, nobody_watches
+from bridge.analytics.stretches.files import Account, in_one_account
 from bridge.analytics.tables.store import NEXT, Staged, Store
 
 ERRAND_BYTES = 32 * 2**20
@@ -29,7 +30,7 @@ ALONE_BYTES = 16 * 2**20
 """So much is read before other processes have started."""
 PROCESSES_MAX = 8
 """Each takes some 400 MB."""
-FOLDER = "columns"
+FOLDER, TOLD = "columns", "told"
 
 
 class Makers:
@@ -100,19 +101,28 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
-    forgotten; the numbers of the events, None where they can't be told; the files of `events` that were made; and the
-    lines that are too long to be handed on.
+    forgotten; the numbers of the events, None where they can't be told; the files of `events` that were made; the
+    lines that are too long to be handed on; and what the events tell of tables, None where that is not known.
     """
 
     left: DataFrame | None
     numbers: Came | None
     staged: tuple[Staged, ...] = ()
     long_lines: tuple[LongLine, ...] = ()
+    told: Account | None = None
 
 
-def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted:
-    """Make files of the events of a batch; raise AnalyticsError if files can't be read or written."""
+def take_columns(
+    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool = False
+) -> Adopted:
+    """Make files of the events of a batch, and where those are all that there are, of what they tell of tables; raise
+    AnalyticsError if files can't be read or written.
+    """
     errands = _errands(files, made_folder(store), batch)
+    if is_whole:
+        told = Path(store.path(NEXT, TOLD))
+        told.mkdir(parents=True, exist_ok=True)
+        errands = [replace(errand, told=str(told / f"part-{place:05}")) for place, errand in enumerate(errands)]
     try:
         made = makers.make(errands, min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
@@ -120,7 +130,8 @@ def take_columns(store: Store, files: Sequence[LogFile], batch: int, makers: Mak
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
-    return _adopted(store, made)
+    told = in_one_account(columns.told for columns in made) if is_whole else None
+    return replace(_adopted(store, made), told=told)
 
 
 def take_afar(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted | None:

@@ -18,6 +18,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
+from bridge.analytics.stretches.files import Account, ReadTogether, in_one_account, write_account
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, is_often_new
 from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
@@ -77,12 +78,13 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Errand:
     """Pieces to be read, how the names of the files begin that are made of them (a path that is nobody else's), and
-    the batch that they are of.
+    the batch that they are of; `told` is such a path for what these events tell of tables, if that is wanted.
     """
 
     pieces: tuple[Piece, ...]
     stem: str
     batch: int
+    told: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +102,14 @@ class Columns:
     is too long to be.
 
     `numbers` are those of the events by run, None if one came twice or they are too many or too far apart to tell.
+    `told` is what they tell of tables, None where that is not known for the same reasons.
     """
 
     days: tuple[tuple[str, str], ...] = ()
     left_over: tuple[str, ...] = ()
     long_lines: tuple[LongLine, ...] = ()
     numbers: tuple[tuple[str, Numbers], ...] | None = ()
+    told: Account | None = Account()
 
 
 def _family(begin: str) -> Family:
@@ -116,6 +120,7 @@ def _family(begin: str) -> Family:
 
 BEGIN_BYTES = 6
 _FAMILIES = {begin[:BEGIN_BYTES].encode(): _family(begin) for begin in ("phase-", "partitions-", "")}
+_OF_PHASES, _OF_PARTITIONS, _OTHERS = _FAMILIES.values()
 """By how the names of their kinds begin in a line; the last one takes what is of no other. A column that is never there
 costs nearly as much as one that is.
 """
@@ -126,6 +131,7 @@ def make_columns(errand: Errand) -> Columns:
     """Read the pieces and write what they say; raise OSError where a file can't be read or written."""
     days: list[tuple[str, str]] = []
     numbers: list[tuple[str, Numbers] | None] = []
+    told: list[Account | None] = []
     tables: dict[Family, list[pa.Table]] = {}
     left_over: list[tuple[bytes, str]] = []
     long_lines: list[LongLine] = []
@@ -136,13 +142,24 @@ def make_columns(errand: Errand) -> Columns:
             left_over += ((line, source) for line in others)
         if sum(len(table) for waiting in tables.values() for table in waiting) >= FILE_ROWS:
             numbers += _numbers(tables)
+            told += _told(tables, errand.told, len(told))
             days += _write_days(tables, f"{errand.stem}-{len(days)}", errand.batch)
             tables = {}
     numbers += _numbers(tables)
+    told += _told(tables, errand.told, len(told))
     days += _write_days(tables, f"{errand.stem}-{len(days)}", errand.batch)
+    return Columns(
+        days=tuple(days),
+        left_over=_write_left_over(left_over, errand.stem),
+        long_lines=tuple(long_lines),
+        numbers=_all_known(numbers),
+        told=in_one_account(told),
+    )
+
+
+def _all_known(numbers: Sequence[tuple[str, Numbers] | None]) -> tuple[tuple[str, Numbers], ...] | None:
     known = tuple(one for one in numbers if one is not None)
-    left = _write_left_over(left_over, errand.stem)
-    return Columns(tuple(days), left, tuple(long_lines), known if len(known) == len(numbers) else None)
+    return known if len(known) == len(numbers) else None
 
 
 def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[bytes]]:
@@ -275,6 +292,14 @@ def _numbers_of(boot: str, column: pa.ChunkedArray) -> tuple[str, Numbers] | Non
     if np.count_nonzero(came) != len(numbers):
         return None
     return boot, Numbers(lowest, int.from_bytes(np.packbits(came, bitorder="little").tobytes(), "little"))
+
+
+def _told(tables: Mapping[Family, Sequence[pa.Table]], stem: str | None, place: int) -> list[Account | None]:
+    """What events tell of tables, if that is wanted."""
+    if stem is None or not tables:
+        return []
+    phases, partitions, others = (tables.get(family, ()) for family in (_OF_PHASES, _OF_PARTITIONS, _OTHERS))
+    return [write_account(ReadTogether(phases=phases, partitions=partitions, others=others), f"{stem}-{place}")]
 
 
 def _write_days(tables: Mapping[Family, Sequence[pa.Table]], stem: str, batch: int) -> list[tuple[str, str]]:

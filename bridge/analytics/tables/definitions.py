@@ -50,6 +50,11 @@ DAY_US = 86_400_000_000
 _OFTEN_NEW = ("_us", "_event", "event_id", "number")
 DATE = "date"
 BATCH = "batch"
+EPISODE = ("group_id", "member_id", "rebalance_id", "phase")
+"""Begin and end of a phase carry these; one of a member under one rebalance may come more than once, one after another.
+"""
+FLAP_US = 600_000_000
+"""Who comes back after more than ten minutes is no flap."""
 PARTITION = Column(DATE, ColumnType.DATE, "UTC day in which it began, by the wall clock; the files lie by it")
 
 

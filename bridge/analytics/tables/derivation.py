@@ -12,7 +12,7 @@ from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.rows import local_rows
 from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.carrying import begun_of, carried, with_none
-from bridge.analytics.tables.definitions import CARRIED, EVENTS, REJECTED, Table
+from bridge.analytics.tables.definitions import CARRIED, EVENTS, FLAPS, PHASES, REBALANCES, REJECTED, STALLS, Table
 from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.positions import (
     CHUNK,
@@ -24,9 +24,11 @@ from bridge.analytics.tables.positions import (
     run_places,
     runs,
 )
+from bridge.analytics.tables.rebalances import rebalances
 from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES, Stage, Tables, makers
 from bridge.analytics.tables.store import EVER, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
+from bridge.analytics.tables.telling import Telling
 
 FILES_OF_ALL = 8
 """So many files hold what is carried for all groups, each for those between two of them."""
@@ -46,6 +48,8 @@ class Derivation:
     since: str = EVER
     goes_on: bool = True
     """Whether more events will come, for which some have to be carried."""
+    telling: Telling | None = None
+    """What stretches of these events tell of tables, if somebody has looked."""
 
     def stages(self) -> Iterator[Stage]:
         """The steps by the table that each one writes; those of a stage don't need one another, those before it do."""
@@ -62,7 +66,8 @@ class Derivation:
 
     def _everything(self) -> Iterator[Stage]:
         events = self.store.read_batches(EVENTS, NOTHING_YET, self.last_batch)
-        order = runs(events).localCheckpoint()
+        known = None if self.telling is None else self.telling.order(self.store.spark)
+        order = runs(events).localCheckpoint() if known is None else known
         ordered = positioned(events, order)
         begun = begun_of(with_none(ordered)) if self.goes_on else None
 
@@ -70,13 +75,24 @@ class Derivation:
             self.store.replace(table, rows, self.since)
 
         def note_all() -> None:
-            self.store.put_batch(REJECTED, clock_jumps(events), DERIVED_BATCH)
+            unsteady = None if self.telling is None else self.telling.unsteady()
+            if unsteady is None or unsteady:
+                seen = events if unsteady is None else events.where(f.col("boot").isin(unsteady))
+                self.store.put_batch(REJECTED, clock_jumps(seen), DERIVED_BATCH)
 
         def carry_all(begun: DataFrame) -> None:
             rows = carried(with_none(ordered), order, begun)
             self.store.replace(CARRIED, rows.repartitionByRange(FILES_OF_ALL, "group_id"))
 
+        def finish(table: Table, telling: Telling) -> None:
+            rows = telling.rows(self.store, table, ordered, order)
+            self.store.replace(table, rows, self.since, telling.staged(table))
+
         made = {name: partial(_put, make, table, of, ordered) for name, (table, of) in makers(begun).items()}
+        if self.telling is not None:
+            made |= {table.name: partial(finish, table, self.telling) for table in (PHASES, STALLS, FLAPS)}
+            of_rebalances = partial(rebalances, begun=begun, marks=self.telling.marks(self.store))
+            made[REBALANCES.name] = partial(_put, make, REBALANCES, of_rebalances, ordered)
         carry = {} if begun is None else {CARRIED.name: partial(carry_all, begun)}
         yield made | {REJECTED.name: note_all} | carry
         for table, join in FROM_TABLES.values():

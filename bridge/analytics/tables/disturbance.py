@@ -5,20 +5,18 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from bridge.analytics.stretches.shares import BALANCE, HALF_BITS, NEWS
 from bridge.analytics.tables.definitions import CHAIN_HEAD
 from bridge.telemetry.schema.facts import MemberLeft, MemberTold, PartitionsAssigned, PartitionsReleased
-from bridge.telemetry.schema.terms import News
 
-NEWS = (News.REJOIN.value, News.REVOKE.value)
 CHAIN = "chain_id"
 CHAIN_MAX = 64
 """So many rebalances are judged as one. A group that never comes to rest would else be carried with all that it had."""
-HALF_BITS = 32
 KINDS = (MemberTold.kind, PartitionsReleased.kind, PartitionsAssigned.kind, MemberLeft.kind)
 """Facts of members by which a rebalance is judged."""
 _KEY = ("group_id", "rebalance_id")
-_BALANCE = ("count", "low", "high")
-"""What was released less what was assigned: how many partitions, and the sums of both halves of their hashes.
+_MEMBER = (*_KEY, "member_id")
+"""Of each member in a rebalance `BALANCE` is added up.
 
 Numbers, so that Spark adds them up where they are read; lists of names it would have to move. All are 0 when both are
 the same partitions, the same number of times each. Should they differ in one partition, only one value of its 64 bits
@@ -43,16 +41,17 @@ def chained(rebalances: DataFrame) -> DataFrame:
     return placed.withColumn("_first", first_place).withColumn(CHAIN, first).drop("_place", "_is_first", "_first")
 
 
-def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
+def disturbances(marks: DataFrame, chains: DataFrame) -> DataFrame:
     """Per rebalance: how many members were `told`, how many `disturbed`, told or not, and `disturbed_members`.
 
-    `chains` has `group_id`, `rebalance_id`, `chain_id`. What a member lost in a chain are the partitions it released,
-    what it gained those assigned: the same of both leaves it with what it had. One that went is not disturbed, nor is
-    one that only had to join again: a cooperative member keeps on working meanwhile.
+    `marks` are the `marked` events, or sums of them; `chains` has `group_id`, `rebalance_id`, `chain_id`. What a member
+    lost in a chain are the partitions it released, what it gained those assigned: the same of both leaves it with what
+    it had. One that went is not disturbed, nor is one that only had to join again: a cooperative member keeps working
+    meanwhile.
     """
     # A chain is judged as one, so its rows have to come to one place; few rebalances are cut short, and only rows of
     # those are shuffled a second time.
-    members = _of_members(events).join(f.broadcast(_links(chains)), [*_KEY], "left")
+    members = _of_members(marks).join(f.broadcast(_links(chains)), [*_KEY], "left")
     alone = members.where(f.col(CHAIN).isNull()).select(*_KEY, "member_id", "is_told", "is_touched", _is_disturbed())
     linked = _judged_as_one(members.where(f.col(CHAIN).isNotNull()))
     return (
@@ -67,25 +66,28 @@ def disturbances(events: DataFrame, chains: DataFrame) -> DataFrame:
     )
 
 
-def _of_members(events: DataFrame) -> DataFrame:
-    """A row per rebalance and member that was told, gave up, was given something in it, or went: what came of it."""
+def marked(events: DataFrame) -> DataFrame:
+    """What each event says of whom a rebalance told, took something from, gave something to, or saw go."""
     rows = events.where(f.col("kind").isin(*KINDS) & (f.col("rebalance_id") != "") & f.col("group_id").isNotNull())
     is_told = f.coalesce(_is(MemberTold.kind) & f.col("news").isin(*NEWS), f.lit(False))
     sign = f.when(_is(PartitionsReleased.kind), 1).when(_is(PartitionsAssigned.kind), -1).otherwise(0).cast("long")
     count, low, high = _amounts()
     # Unused, and in its generation: it has had them all along, and has given up that much less.
     is_again = _is(PartitionsAssigned.kind) & f.coalesce("is_again", f.lit(False))
-    marked = rows.select(
-        *_KEY,
-        "member_id",
+    return rows.select(
+        *_MEMBER,
         is_told.alias("is_told"),
         (is_told | _is(PartitionsReleased.kind)).alias("is_touched"),
         _is(MemberLeft.kind).alias("is_gone"),
         f.when(_is(PartitionsReleased.kind), count).when(is_again, -count).otherwise(0).alias("lost"),
-        *((sign * amount).alias(name) for name, amount in zip(_BALANCE, (count, low, high), strict=True)),
+        *((sign * amount).alias(name) for name, amount in zip(BALANCE, (count, low, high), strict=True)),
     )
+
+
+def _of_members(marks: DataFrame) -> DataFrame:
+    """A row per rebalance and member that was told, gave up, was given something in it, or went: what came of it."""
     flags = [f.max(name).alias(name) for name in ("is_told", "is_touched")]
-    return marked.groupBy(*_KEY, "member_id").agg(*flags, *_together())
+    return marks.groupBy(*_MEMBER).agg(*flags, *_together())
 
 
 def _links(chains: DataFrame) -> DataFrame:
@@ -103,11 +105,11 @@ def _judged_as_one(members: DataFrame) -> DataFrame:
 
 
 def _together() -> list[Column]:
-    return [f.max("is_gone").alias("is_gone"), *(f.sum(name).alias(name) for name in ("lost", *_BALANCE))]
+    return [f.max("is_gone").alias("is_gone"), *(f.sum(name).alias(name) for name in ("lost", *BALANCE))]
 
 
 def _is_disturbed() -> Column:
-    is_same = reduce(Column.__and__, [f.col(name) == 0 for name in _BALANCE])
+    is_same = reduce(Column.__and__, [f.col(name) == 0 for name in BALANCE])
     return (~f.col("is_gone") & (f.col("lost") > 0) & is_same).alias("is_disturbed")
 
 

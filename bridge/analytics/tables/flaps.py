@@ -5,16 +5,13 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import FLAPS
+from bridge.analytics.tables.definitions import FLAP_US, FLAPS
 from bridge.analytics.tables.positions import MOMENT, SEQ, SORT_KEY, elapsed_us, keyed, moment
 from bridge.analytics.tables.stalls import ASSIGNED, PARTITION
 
-WINDOW_US = 600_000_000
-"""Away for longer than ten minutes is no flap."""
-
 
 def flaps(events: DataFrame) -> DataFrame:
-    """A row per return to the owner before the last, `WINDOW_US` after it lost the partition at the latest.
+    """A row per return to the owner before the last, `FLAP_US` after it lost the partition at the latest.
 
     A static member is known by its instance id, so that its restart is no flap.
     """
@@ -30,7 +27,7 @@ def flaps(events: DataFrame) -> DataFrame:
         "back_event": f.col("event_id"),
         "date": utc_day(f.col("wall_us")),
     }
-    return conform(FLAPS, returns.where(f.col("away_us") <= WINDOW_US).withColumns(columns))
+    return conform(FLAPS, returns.where(f.col("away_us") <= FLAP_US).withColumns(columns))
 
 
 def last_owners(events: DataFrame) -> DataFrame:

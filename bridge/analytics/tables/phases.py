@@ -5,12 +5,10 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
-from bridge.analytics.tables.definitions import PHASES
+from bridge.analytics.tables.definitions import EPISODE, PHASES
 from bridge.analytics.tables.positions import MOMENT, SEQ, SORT_KEY, elapsed_us, keyed, moment
 from bridge.telemetry.schema.facts import PhaseBegan, PhaseEnded
 
-EPISODE = ("group_id", "member_id", "rebalance_id", "phase")
-"""Begin and end carry these; a phase of one member under one rebalance may come more than once, one after another."""
 _IS_BEGIN = "is_begin"
 _OF_BEGIN = (*EPISODE, "instance_id", "protocol", "road", "member_epoch", "boot")
 _OF_BOTH = (_IS_BEGIN, "waits_on", "event_id", *MOMENT)

@@ -10,7 +10,7 @@ from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.rows import kept_rows
 from bridge.analytics.tables.definitions import CARRIED_FOR, CHAIN_HEAD, REBALANCES
-from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
+from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances, marked
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY, elapsed_us, moment
 from bridge.analytics.tables.stalls import partition_rows
 from bridge.telemetry.schema.facts import (
@@ -32,12 +32,13 @@ _EXPLAINED = ("cause", "caused_by", "evidence", "critical_member", "critical_pha
 _TARGET = ("assignor", "moved", "forced_minimum", "member_count", "partition_count")
 
 
-def rebalances(events: DataFrame, begun: DataFrame | None = None) -> DataFrame:
+def rebalances(events: DataFrame, begun: DataFrame | None = None, marks: DataFrame | None = None) -> DataFrame:
     """One row per rebalance that any of its own facts names; one whose begin is not in the log begins with them. None
-    for those that are only beside others. `begun` is what those facts say (`kept_begun`), if somebody knows already.
+    for those that are only beside others. `begun` is what those facts say (`kept_begun`), `marks` what others say of
+    members (`disturbance.marked`), if somebody knows already.
     """
     known = kept_begun(events) if begun is None else begun
-    disturbed = disturbances(events, known.select(*KEY, CHAIN))
+    disturbed = disturbances(marked(events) if marks is None else marks, known.select(*KEY, CHAIN))
     told = known.where(~f.col(IS_BESIDE)).join(disturbed, [*KEY], "left").join(seen_moves(events), [*KEY], "left")
     return conform(REBALANCES, told.transform(_counted))
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
@@ -223,10 +224,12 @@ class Store:
         with self._staged(table, rows) as staged:
             self.commit(table, staged)
 
-    def replace(self, table: Table, rows: DataFrame, since: str = EVER) -> None:
-        """Put new rows in the place of the old ones; those of days before `since` stay as they are."""
+    def replace(self, table: Table, rows: DataFrame, since: str = EVER, beside: Iterable[Staged] = ()) -> None:
+        """Put new rows, and files that are `beside` them, in the place of the old ones; those of days before `since`
+        stay as they are.
+        """
         with self._staged(table, rows) as staged:
-            fresh = [one for one in staged if _is_since(one.day, since)]
+            fresh = [one for one in (*staged, *beside) if _is_since(one.day, since)]
             self.commit(table, fresh, [file for file in self.log(table).files() if _is_since(file.day, since)])
 
     def put_batch(self, table: Table, rows: DataFrame, batch: int) -> None:
@@ -400,14 +403,12 @@ class Store:
         """The file in its place; its name is nobody else's."""
         folder = f"{DATE}={one.day or NO_DATE}"
         path = f"{folder}/part-{uuid4().hex}.parquet"
-        told = read_metadata(_local(one.path)) if self.is_here else None
+        if self.is_here:
+            return _moved_here(_local(one.path), Path(self.path(table.name, path)), path, one.day, table)
         size_bytes = self.files.size_bytes(one.path) if one.size_bytes is None else one.size_bytes
         self.files.make_folder(self.path(table.name, folder))
         self.files.move(one.path, self.path(table.name, path))
-        if told is None:
-            return DataFile(path=path, size_bytes=size_bytes, day=one.day)
-        least, most = _extremes(told, statistics(table))
-        return DataFile(path=path, size_bytes=size_bytes, day=one.day, rows=int(told.num_rows), least=least, most=most)
+        return DataFile(path=path, size_bytes=size_bytes, day=one.day)
 
 
 def _beside(table: Table, key: Collection[str]) -> list[Column]:
@@ -439,6 +440,15 @@ def _in_one_piece(rows: DataFrame, size_bytes: int) -> DataFrame:
     job or two of their own, which cost more than the few rows.
     """
     return rows.coalesce(1) if size_bytes <= ONE_PIECE_BYTES else rows
+
+
+def _moved_here(path: str, to: Path, name: str, day: str | None, table: Table) -> DataFile:
+    """The file in its place on this machine, without Spark: that asks Java some sixty things for each file."""
+    told = read_metadata(path)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    size_bytes = Path(path).rename(to).stat().st_size
+    least, most = _extremes(told, statistics(table))
+    return DataFile(path=name, size_bytes=size_bytes, day=day, rows=int(told.num_rows), least=least, most=most)
 
 
 def _local(path: str) -> str:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.tables import disturbance
 from bridge.analytics.tables.definitions import CHAIN_HEAD
-from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances
+from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances, marked
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import Event, Fact, GroupFact, MemberLeft
 from bridge.telemetry.schema.terms import Departure, News, Protocol, Road
@@ -27,7 +27,7 @@ def judged(store: Store, events: list[Event], chains: dict[str, str]) -> dict[st
         [("g", rebalance, chain) for rebalance, chain in chains.items()],
         "group_id string, rebalance_id string, chain_id string",
     )
-    rows = disturbances(taken(store, events), known).collect()
+    rows = disturbances(marked(taken(store, events)), known).collect()
     return {row["rebalance_id"]: (row["told"], row["disturbed_members"]) for row in rows}
 
 
@@ -74,7 +74,7 @@ def test_tables_say_who_is_disturbed_as_the_bridge_and_replays_do(store: Store) 
         for name, members in zip(case.chains, case.disturbed, strict=True):
             expected[group, name] = list(members)
     known = store.spark.createDataFrame(chains, "group_id string, rebalance_id string, chain_id string")
-    rows = disturbances(taken(store, events), known).collect()
+    rows = disturbances(marked(taken(store, events)), known).collect()
     found = {(row["group_id"], row["rebalance_id"]): row["disturbed_members"] for row in rows}
     assert {key: found.get(key, []) for key in expected} == expected
 
@@ -207,4 +207,4 @@ def test_disturbance_calls_no_python(store: Store) -> None:
     """Native expressions only."""
     events = taken(store, stamped([words("anna").told(News.REJOIN)]))
     chains = events.select("group_id", "rebalance_id", "boot").withColumnRenamed("boot", "chain_id")
-    assert python_nodes(disturbances(events, chains)) == []
+    assert python_nodes(disturbances(marked(events), chains)) == []

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from bridge.analytics.tables.flaps import WINDOW_US, flaps
+from bridge.analytics.tables.definitions import FLAP_US
+from bridge.analytics.tables.flaps import flaps
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.terms import Protocol
 from tests.support.fleet_words import MemberWords
@@ -11,7 +12,7 @@ from tests.support.spark import START_US, python_nodes, stamped, taken
 ANNA = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna").assigned(["t-0"], 1)
 AGAIN = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna-2").assigned(["t-0"], 1)
 BORIS = MemberWords("g", "r2", 1, Protocol.CLASSIC, "boris").assigned(["t-0"], 1)
-WINDOW_MS = WINDOW_US // 1_000
+WINDOW_MS = FLAP_US // 1_000
 
 
 def test_partition_that_comes_back_in_time_is_a_flap(store: Store) -> None:

@@ -1,5 +1,6 @@
 """Where tables lie, and how rows come into them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,8 +172,11 @@ class Refusing:
 
 
 def test_move_that_is_refused_is_an_error(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows would be gone without a word."""
+    """Rows would be gone without a word: on another file system, and on this machine, where Spark is not asked."""
     (staged,) = store.stage(EVENTS, events(store, "a"))
+    with pytest.raises(OSError, match="gone"):
+        store.commit(EVENTS, [replace(staged, path=f"{staged.path}-gone")])
+    monkeypatch.setattr(Store, "is_here", property(lambda _: False))
     monkeypatch.setattr(FileSystem, "size_bytes", lambda *_: 0)
     monkeypatch.setattr(FileSystem, "_files", lambda _: Refusing())
     with pytest.raises(PermissionError, match="can't be moved there"):
