@@ -130,8 +130,8 @@ def take_columns(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
-    told = in_one_account(columns.told for columns in made) if is_whole else None
-    return replace(_adopted(store, made), told=told)
+    account = in_one_account(columns.told for columns in made) if is_whole else None
+    return replace(_adopted(store, made), told=account)
 
 
 def take_afar(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted | None:
