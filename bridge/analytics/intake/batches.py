@@ -116,7 +116,8 @@ class Intake:
             found = _Found(taken=taken, staged=adopted.staged, refused=refused, seen=after)
         paths = self._commit(found, batch)
         self._clear()
-        return replace(found.taken, untold=tuple(paths[len(adopted.staged) :]))
+        untold = () if found.taken.told is None else tuple(paths[len(adopted.staged) :])
+        return replace(found.taken, untold=untold)
 
     def _clear(self) -> None:
         """The text of strangers is not kept; tables may be made at the same time, whose files are let be."""
