@@ -118,12 +118,12 @@ def take_columns(
     """Make files of the events of a batch, and where those are all that there are, of what they tell of tables; raise
     AnalyticsError if files can't be read or written.
     """
-    errands = _errands(files, made_folder(store), batch)
-    if is_whole:
-        told = Path(store.path(NEXT, TOLD))
-        told.mkdir(parents=True, exist_ok=True)
-        errands = [replace(errand, told=str(told / f"part-{place:05}")) for place, errand in enumerate(errands)]
     try:
+        errands = _errands(files, made_folder(store), batch)
+        if is_whole:
+            told = Path(store.path(NEXT, TOLD))
+            told.mkdir(parents=True, exist_ok=True)
+            errands = [replace(errand, told=str(told / f"part-{place:05}")) for place, errand in enumerate(errands)]
         made = makers.make(errands, min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
