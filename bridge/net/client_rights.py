@@ -20,6 +20,8 @@ from bridge.session.broker_answers import Expected
 from bridge.session.client_session import Divided, Submitted
 from bridge.session.grants import FREE, TOPICS_MAX, Grant, Holder
 from bridge.session.group_requests import Unplaced
+from bridge.session.limits import READ_ELEMENT_BYTES
+from bridge.session.outbox import SMALL_REQUEST_BYTES, Slot
 from bridge.session.proven_login import Identity, ProvenLogin, identity_by
 from bridge.session.requests import Head
 from bridge.session.rights import (
@@ -89,6 +91,7 @@ class ClientRights:
     __slots__ = (
         "_asking",
         "_broker",
+        "_client",
         "_cluster",
         "_kept",
         "_login",
@@ -105,6 +108,7 @@ class ClientRights:
         self.proof = LoginProof(cluster, broker, client)
         self._shared = shared
         self._cluster = cluster
+        self._client = client
         self._session = client.session
         self._broker = broker
         self._questions = questions
@@ -153,7 +157,12 @@ class ClientRights:
         if not self.proof.is_given:
             return None
         request = guarded_part(decision)
-        return FREE if request is None else self._find(request)
+        if request is None:
+            return FREE
+        if decision.slot.api_key == ApiKey.JOIN_GROUP:
+            # Before the next connection's: a hundred that come at once are not all let in as if they took nothing.
+            self._read(decision.slot, request)
+        return self._find(request)
 
     def _find(self, request: Guarded) -> Grant | None:
         now = now_ms()
@@ -173,14 +182,41 @@ class ClientRights:
 
     async def judge(self, decision: Submitted | Divided) -> Submitted | Divided | ErrorCode:
         """The request as it may be carried out, or the code that refuses it: a verdict is always a broker's own."""
-        await self.proof.wait_for()
         request = guarded_part(decision)
+        self._weigh(decision.slot, request)
+        await self.proof.wait_for()
+        self._read(decision.slot, request)
         judged = request if request is None else await self._judge(request)
         if isinstance(request, TxnOffsetCommit) and judged is ErrorCode.GROUP_AUTHORIZATION_FAILED:
             judged = await self._judge_transaction(request)
         if judged is None or judged is request or isinstance(judged, ErrorCode):
             return judged if isinstance(judged, ErrorCode) else decision
+        if isinstance(request, JoinGroup):
+            # Another goes on in its place, and nobody will say of this one that it is decided.
+            request.forget()
         return decision._replace(request=judged) if isinstance(decision, Submitted) else decision
+
+    def _read(self, slot: Slot, request: Guarded | None) -> None:
+        """Read what a JoinGroup subscribes to, which the broker is asked about."""
+        if isinstance(request, JoinGroup):
+            topics_of(request)
+            self._weigh(slot, request)
+
+    def _weigh(self, slot: Slot, request: Guarded | None) -> None:
+        """Let what was read of a JoinGroup count until it is decided, when it is forgotten: it takes up to 43 times the
+        bytes of its frame, and a broker that answers nothing about rights keeps each for ten seconds.
+        """
+        read_bytes = READ_ELEMENT_BYTES * request.elements_read if isinstance(request, JoinGroup) else 0
+        if read_bytes < SMALL_REQUEST_BYTES or slot.read_bytes or not isinstance(request, JoinGroup):
+            return
+        self._session.outbox.keep_read(slot, read_bytes)
+        self._client.note_held()
+        request.when_forgotten(partial(self._lighten, slot))
+
+    def _lighten(self, slot: Slot) -> None:
+        self._session.outbox.keep_read(slot, 0)
+        self._client.note_held()
+        self._client.change()
 
     async def _judge_transaction(self, request: TxnOffsetCommit) -> ErrorCode:
         """Why its sender, who may not READ the group, is refused: Kafka looks at the transactional id before that."""

@@ -214,8 +214,10 @@ class ClientSession:
 
     @property
     def bytes_collected(self) -> int:
-        """Those of frames that are still coming and are held until they are whole."""
-        return self.requests.bytes_held + self.answers.bytes_held
+        """Those of frames that are still coming and are held until they are whole, and of what was read of others for
+        their turn: while too much is held, they are let in one after the other.
+        """
+        return self.requests.bytes_held + self.answers.bytes_held + self.outbox.read_bytes
 
     @property
     def is_full(self) -> bool:

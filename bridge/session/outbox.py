@@ -26,6 +26,8 @@ class Slot:
     answer: bytes | None = None
     request_bytes: int = 0
     """What a request takes whose values wait, decoded, for their answer; 0 for little."""
+    read_bytes: int = 0
+    """What was read of it takes besides, until it is decided; 0 for little, too."""
     asked: Request | None = None
     """What a member asked, if it is answered here."""
 
@@ -37,6 +39,8 @@ class Outbox:
         self.bytes_held = 0
         self.request_bytes = 0
         """Of requests that are not answered yet, but for small ones."""
+        self.read_bytes = 0
+        """Of these what was read of requests that are not decided yet."""
         self._node = node
         self._connection = connection
         self._slots: list[Slot] = []  # an empty deque has 0.7 KiB, and most connections are idle
@@ -90,6 +94,13 @@ class Outbox:
         slot.request_bytes = request_bytes
         self.request_bytes += request_bytes
 
+    def keep_read(self, slot: Slot, read_bytes: int) -> None:
+        """What was read of a request that is not answered takes so much besides from now on."""
+        if slot.answer is None:
+            self.request_bytes += read_bytes - slot.read_bytes
+            self.read_bytes += read_bytes - slot.read_bytes
+            slot.read_bytes = read_bytes
+
     def find(self, ref: RequestRef) -> Slot | None:
         """The open slot of a request, or None when it was answered or never was."""
         if not self._slots:
@@ -99,6 +110,8 @@ class Outbox:
 
     def fill(self, slot: Slot, answer: bytes) -> None:
         """Finish the answer of a slot; it leaves when its turn comes."""
+        if slot.read_bytes:
+            self.keep_read(slot, 0)
         slot.answer = answer
         self.request_bytes -= slot.request_bytes
         slot.request_bytes = 0

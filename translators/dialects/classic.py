@@ -1,5 +1,6 @@
 """The classic group protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers, and claims in them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from translators.dialects.consumer_protocol import (
@@ -56,6 +57,7 @@ class JoinGroup:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _recalled: dict[bytes, StickyUserData | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _on_forget: list[Callable[[], None]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def subscription(self, protocol: Protocol) -> Subscription:
         """What a consumer subscribes to under one of its protocols; raises `MalformedBlob`.
@@ -89,6 +91,20 @@ class JoinGroup:
         """
         self._read.clear()
         self._recalled.clear()
+        while self._on_forget:
+            self._on_forget.pop()()
+
+    def when_forgotten(self, hear: Callable[[], None]) -> None:
+        """Have somebody hear of the next `forget`, who counts what was read until then."""
+        self._on_forget.append(hear)
+
+    @property
+    def elements_read(self) -> int:
+        """Topics and partitions that its protocols name, as far as they are read; O(protocols)."""
+        said = (one for one in self._read.values() if not isinstance(one, MalformedBlob))
+        had = (one for one in self._recalled.values() if one is not None)
+        named = sum(len(one.topics) + len(one.owned or ()) for one in said)
+        return named + sum(len(one.partitions) for one in had)
 
     def read_ahead(self) -> int:
         """Read whatever anybody may want to know of it; gives how many topics and partitions one of its protocols
