@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import click
@@ -41,7 +41,7 @@ class Ending:
         self._limit = threading.Timer(self._within_s, go, (f"{self._within_s:g} s are over",))
         self._limit.daemon = True
         self._limit.start()
-        click.echo("interrupted: making the tables for the last time", err=True)
+        say("interrupted: making the tables for the last time")
 
     def over(self) -> None:
         """All is done: nobody has to look at the time any more."""
@@ -51,10 +51,20 @@ class Ending:
 
 def go(why: str) -> None:
     """End the process at once, whatever its threads wait for, as if all were done: nothing is lost."""
-    click.echo(f"{why}: what was taken is safe, and the next start brings the tables up to it", err=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    try:
+        say(f"{why}: what was taken is safe, and the next start brings the tables up to it")
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def say(text: str) -> None:
+    """Tell who runs the stream, if that one still reads: Ctrl-C ends the `tee` behind it, too, and to raise from a
+    signal is to tear a word with the JVM apart, or to leave the timer without an end.
+    """
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 @contextmanager

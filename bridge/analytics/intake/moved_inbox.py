@@ -9,6 +9,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 NOTES = ("sources", "0")
 """Where Spark notes, below the checkpoint of a stream, which files its one source has found."""
+LEFT_BY_JAVA = "/!'()*,;:$&+=@~"
+"""What Java writes as it is in the path of a URI, beside letters and digits, `-`, `.` and `_`."""
 
 
 def follow_move(checkpoint: Path, inbox: Path) -> str:
@@ -39,7 +41,14 @@ def _named(line: str, inbox: Path) -> str:
     if not entry:
         return line
     name = entry["path"].rpartition("/")[2]
-    return json.dumps({**entry, "path": f"file://{quote(str(inbox))}/{name}"}, separators=(",", ":"))
+    return json.dumps({**entry, "path": f"file://{_as_java_writes(str(inbox))}/{name}"}, separators=(",", ":"))
+
+
+def _as_java_writes(path: str) -> str:
+    """A path in a URI, by which Spark knows a file again only if it is the same letter for letter."""
+    return "".join(
+        quote(char, safe=LEFT_BY_JAVA) if char.isascii() or not char.isprintable() else char for char in path
+    )
 
 
 def _replace(note: Path, text: str) -> None:

@@ -36,6 +36,22 @@ def test_notes_name_the_files_where_they_are_now(tmp_path: Path) -> None:
     assert follow_move(tmp_path, inbox) == ""
 
 
+def test_files_are_named_as_by_spark_itself(tmp_path: Path) -> None:
+    """What Hadoop's Path of Spark 4.2 makes of each of these; a file by another name came once more."""
+    for folder, written in (
+        ("/a=b/é (1)", "/a=b/é%20(1)"),
+        ("/x@y,z;+&$!'~*:%41", "/x@y,z;+&$!'~*:%2541"),
+        ('/q?r#s[t]{u}|^`"<>\\v', "/q%3Fr%23s%5Bt%5D%7Bu%7D%7C%5E%60%22%3C%3E%5Cv"),
+        ("/z\xa0w\x85", "/z%C2%A0w%C2%85"),
+        ("/日本", "/日本"),
+    ):
+        note = noted(tmp_path, "0", "file:///old/_inbox/events-a-000001.jsonl")
+        assert follow_move(tmp_path, Path(folder)) == "/old/_inbox"
+        entry = json.loads(note.read_text().splitlines()[1])
+        assert entry["path"] == f"file://{written}/events-a-000001.jsonl"
+        assert follow_move(tmp_path, Path(folder)) == ""
+
+
 def test_notes_of_tables_that_stayed_are_let_be(tmp_path: Path) -> None:
     """With their checksums; and there may be none."""
     inbox = tmp_path / "out" / "_inbox"
