@@ -13,7 +13,7 @@ from bridge.net.client_questions import OWN_CORRELATION_ID
 from bridge.net.client_rights import GROUPS_MAX
 from bridge.net.clock import now_ms
 from bridge.session.balancers import Balancers
-from bridge.session.grants import KEEP_MS as KEEP_MS_BY_DEFAULT
+from bridge.session.grants import KEEP_MS
 from bridge.session.limits import Limits
 from bridge.session.rights import Operation
 from bridge.wire.apis import ApiKey
@@ -49,7 +49,6 @@ from translators.dialects.offsets import (
 OURS = GroupId("embedded-orders")
 MEMBER = MemberId("m-1")
 SEEN, UNSEEN = TopicName("seen"), TopicName("unseen")
-KEEP_MS = 400
 READ = 1 << Operation.READ
 GOOD, BAD = (Route(Peer(f"203.0.113.{host}", 40_000), Peer("10.0.0.2", 9192)) for host in (9, 10))
 BALANCERS = Balancers(networks=(ipaddress.ip_network("127.0.0.0/8"),), is_required=True)
@@ -320,9 +319,8 @@ async def test_join_that_waits_in_vain_goes_by_what_another_connection_was_told_
             await settle()
             answer(front)
             assert await first.ids(1) == [1]
-            ahead_ms = KEEP_MS_BY_DEFAULT
-        seen = len(front.groups.submitted)
-        asked = len(broker.questions)
+            ahead_ms = KEEP_MS
+        seen, asked = len(front.groups.submitted), len(broker.questions)
         broker.gate = trio.Event()
         await first.send(*[beat(2)] * is_beside, join(3, SEEN))
         with trio.fail_after(60):
@@ -379,10 +377,11 @@ async def test_member_of_an_open_cluster_that_is_away_goes_on() -> None:
         assert (len(front.groups.submitted), broker.questions) == (1, [])
 
 
-async def test_member_of_an_open_cluster_that_is_away_subscribes_to_nothing_new() -> None:
+async def test_member_of_an_open_cluster_that_is_away_gets_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """It went on, and was assigned what it might not have been allowed to see; what it had before goes on for good."""
-    broker = JudgingBroker()
-    async with front_of(broker, Limits(grant_ms=KEEP_MS)) as front:
+    broker, ahead_ms = JudgingBroker(), 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    async with front_of(broker) as front:
         client = await front.dial()
         await client.send(native(1, 0, SEEN))
         await settle()
@@ -390,7 +389,9 @@ async def test_member_of_an_open_cluster_that_is_away_subscribes_to_nothing_new(
         front.reply_routes.deliver(front.groups.submitted[0][0], ConsumerGroupHeartbeatReply(error=ErrorCode.NONE))
         assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.NONE
         # Until what is known is void, and was swept several times.
-        await trio.sleep(4 * KEEP_MS / 1000)
+        ahead_ms = 4 * KEEP_MS
+        for _ in range(4):
+            front.proxy._shared.grants.sweep(now_ms() + ahead_ms, forgets=front.proxy.cluster.is_reachable)
         await client.send(native(2, 3, SEEN, UNSEEN))
         assert await code_of(client, ApiKey.CONSUMER_GROUP_HEARTBEAT, 0) is ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert len(front.groups.submitted) == 1
@@ -455,8 +456,8 @@ async def test_native_member_is_refused_for_a_topic_that_it_may_not_see() -> Non
         assert len(front.groups.submitted) == 1
 
 
-async def beat_until_refused(front: Front, client: RawClient) -> int:
-    """Beat until a broker's no arrives, and say how often it went on before."""
+async def beat_until_refused(front: Front, client: RawClient) -> None:
+    """Beat until a broker's no arrives."""
     for number in range(10_000):
         seen = len(front.groups.submitted)
         await client.send(beat(number + 2))
@@ -464,15 +465,15 @@ async def beat_until_refused(front: Front, client: RawClient) -> int:
         if len(front.groups.submitted) > seen:
             answer(front)
         if await code_of(client, ApiKey.HEARTBEAT, 3) is not ErrorCode.NONE:
-            return number
-        await trio.sleep(KEEP_MS / 10_000)
+            return
     raise AssertionError("nobody was refused")
 
 
-async def test_right_that_is_lost_is_noticed_beside_what_goes_on() -> None:
+async def test_right_that_is_lost_is_noticed_beside_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats take the short way until it is due, and go on while the broker thinks about it; then no more."""
-    broker = JudgingBroker()
-    async with front_of(broker, Limits(grant_ms=KEEP_MS)) as front:
+    broker, ahead_ms = JudgingBroker(), 0
+    monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
+    async with front_of(broker) as front:
         front.groups.beats = []
         client = await front.dial()
         await client.send(beat(1))
@@ -481,14 +482,13 @@ async def test_right_that_is_lost_is_noticed_beside_what_goes_on() -> None:
         assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
         broker.operations, broker.gate = 0, trio.Event()
         with trio.fail_after(60):
-            while len(broker.questions) == 1:
-                await client.send(beat(2))
-                await settle()
-                if len(front.groups.submitted) > 1:
-                    break
-                assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
-                await trio.sleep(KEEP_MS / 10_000)
-            assert front.groups.beats, "by the short way"
+            await client.send(beat(2))
+            assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
+            assert len(front.groups.submitted) == len(broker.questions) == len(front.groups.beats) == 1, "the short way"
+            ahead_ms = KEEP_MS
+            front.proxy._shared.grants.sweep(now_ms() + ahead_ms)
+            await client.send(beat(2))
+            await settle()
             assert (len(front.groups.submitted), len(broker.questions)) == (2, 2), "it goes on, and is asked for"
             answer(front)
             assert await code_of(client, ApiKey.HEARTBEAT, 3) is ErrorCode.NONE
@@ -541,7 +541,7 @@ async def test_answer_about_whoever_was_in_before_a_login_counts_no_more(monkeyp
             await settle()
             answer(front)
             assert await client.ids(1) == [number]
-            ahead_ms = KEEP_MS_BY_DEFAULT
+            ahead_ms = KEEP_MS
         assert len(broker.questions) == 2
         await client.send(request(ApiKey.SASL_HANDSHAKE, 1, 1), request(ApiKey.SASL_AUTHENTICATE, 1, 2))
         await settle()

@@ -12,6 +12,8 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Road, Rule
+from bridge.net import client_connection, client_login
+from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import Entrance
 from bridge.net.kept_logins import KeptLogins
 from bridge.net.login_answers import PASSWORDS_AT_ONCE_MAX
@@ -20,6 +22,7 @@ from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.close_reasons import CloseReason
 from bridge.session.kept_users import user_line
 from bridge.session.limits import Limits
+from bridge.session.login import SPARE_MAX_MS
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
 from bridge.wire.frames import LENGTH_BYTES
@@ -55,6 +58,7 @@ JOIN = encode_request(
         rebalance_timeout_ms=10_000,
     ),
 )
+HOUR_MS = 3_600_000
 METADATA = request(ApiKey.METADATA, 0, 5, INT32.pack(0))
 
 
@@ -179,34 +183,42 @@ async def test_bounds_before_a_login_hold(tmp_path: Path) -> None:
         await ends(client, front, CloseReason.UNAUTHENTICATED_FRAME)
 
 
-async def test_logins_run_out_where_that_is_wanted(tmp_path: Path) -> None:
+def run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour goes by, as far as logins are concerned."""
+    for room in (client_connection, client_login):
+        monkeypatch.setattr(room, "now_ms", lambda: now_ms() + HOUR_MS + SPARE_MAX_MS)
+
+
+async def test_logins_run_out_where_that_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are renewed on the same connection, which else ends at the next request."""
-    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+    async with front_with_users(tmp_path, session_ms=HOUR_MS) as (front, _):
         client = await front.dial()
-        assert (await plain(client, "alice", "wonder"))[2] == 400
-        assert (await plain(client, "alice", "wonder"))[2] == 400
+        assert (await plain(client, "alice", "wonder"))[2] == HOUR_MS
+        assert (await plain(client, "alice", "wonder"))[2] == HOUR_MS
         await client.send(METADATA)
         assert (await client.answer())[0] == 5
-        await trio.sleep(1.6)
+        run_out(monkeypatch)
         await client.send(METADATA)
         await ends(client, front, CloseReason.LOGIN_RAN_OUT)
 
 
-async def test_logins_run_out_for_clients_that_are_not_told(tmp_path: Path) -> None:
+async def test_logins_run_out_for_clients_that_are_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Version 0 has no place for a lifetime; a broker ends such a connection, too."""
-    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+    async with front_with_users(tmp_path, session_ms=HOUR_MS) as (front, _):
         client = await front.dial()
         assert (await plain(client, "alice", "wonder", version=0))[0] is ErrorCode.NONE
         await client.send(METADATA)
         assert (await client.answer())[0] == 5
-        await trio.sleep(1.6)
+        run_out(monkeypatch)
         await client.send(METADATA)
         await ends(client, front, CloseReason.LOGIN_RAN_OUT)
 
 
-async def test_bridge_itself_answers_nothing_once_a_login_ran_out(tmp_path: Path) -> None:
+async def test_bridge_itself_answers_nothing_once_a_login_ran_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also not what no broker is needed for, as a share group's name that is taken."""
-    async with front_with_users(tmp_path, session_ms=400) as (front, _):
+    async with front_with_users(tmp_path, session_ms=HOUR_MS) as (front, _):
         client = await front.dial()
         assert (await plain(client, "alice", "wonder"))[0] is ErrorCode.NONE
         (connection,) = front.proxy._connections.values()
@@ -214,7 +226,7 @@ async def test_bridge_itself_answers_nothing_once_a_login_ran_out(tmp_path: Path
         beat = request(ApiKey.SHARE_GROUP_HEARTBEAT, 1, 7, b"\x02g")
         await client.send(beat)
         assert (await client.answer())[0] == 7
-        await trio.sleep(1.6)
+        run_out(monkeypatch)
         await client.send(beat)
         await ends(client, front, CloseReason.LOGIN_RAN_OUT)
 
