@@ -169,7 +169,7 @@ def test_members_go_on_from_the_journal_alone(bridge: tuple[RestartedBridge, int
             assert join(client, member_id).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert time.monotonic() - begin < AT_ONCE_S
     with topic_broker(port), closing(Client(restarted.bootstrap)) as client:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while (answer := join(client, member_id)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
             assert time.monotonic() < deadline
             time.sleep(0.2)
