@@ -41,6 +41,8 @@ class LineWriter:
     def __init__(self, descriptor: int, encoding: str, waiting_max: int = WAITING_BYTES_MAX) -> None:
         self.dropped = 0
         """Lines that were not written: nobody took those before them in time, or they could not be written."""
+        self.lock = threading.RLock()
+        """Held by whoever writes lines, who may wait for the thread meanwhile (`close`): so that never waits for it."""
         self._descriptor = descriptor
         self._encoding = encoding
         self._waiting_max = waiting_max
@@ -73,10 +75,24 @@ class LineWriter:
 
     def close(self) -> None:
         """Write what waits if somebody takes it; nothing is written afterwards."""
+        is_taken = self.drain()
+        if is_taken:
+            self._tell_dropped()
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
-        self._thread.join(CLOSE_S)
+        self._thread.join(CLOSE_S if is_taken else 0.0)
+
+    def _tell_dropped(self) -> None:
+        """Say so behind what was written. That is itself a line, which comes back here."""
+        with self._changed:
+            untold, self._untold = self._untold, 0
+        if untold:
+            LOG.error(
+                "EB-LOG-001: %d log lines before this one were dropped: nobody read them from standard error, or "
+                "it could not be written; see what reads the log of this process",
+                untold,
+            )
 
     def _count(self, lines: int) -> None:
         self.dropped += lines
@@ -92,17 +108,15 @@ class LineWriter:
                     return
                 lines = tuple(self._lines)
                 self._lines.clear()
-            untold = self._write_all(lines)
-            if untold:
-                # Itself a line, which comes back here; it is made only behind one that was written.
-                LOG.error(
-                    "EB-LOG-001: %d log lines before this one were dropped: nobody read them from standard error, or "
-                    "it could not be written; see what reads the log of this process",
-                    untold,
-                )
+            # Who holds the lock writes a line, behind which this comes again, or closes, and tells by itself.
+            if self._write_all(lines) and self.lock.acquire(blocking=False):
+                try:
+                    self._tell_dropped()
+                finally:
+                    self.lock.release()
 
-    def _write_all(self, lines: tuple[bytes, ...]) -> int:
-        """Write these; gives how many were dropped up to now of which nobody was told."""
+    def _write_all(self, lines: tuple[bytes, ...]) -> bool:
+        """Write these; whether somebody took them."""
         data = b"".join(lines)
         is_written = self._was_written(memoryview(data))
         with self._changed:
@@ -110,9 +124,7 @@ class LineWriter:
             self._changed.notify_all()
             if not is_written:
                 self._count(len(lines))
-                return 0
-            untold, self._untold = self._untold, 0
-            return untold
+        return is_written
 
     def _was_written(self, data: memoryview) -> bool:
         while data:

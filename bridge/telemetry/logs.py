@@ -46,6 +46,8 @@ class LogStream(logging.StreamHandler[Written]):
 
     def __init__(self, stream: Written) -> None:
         super().__init__(stream)
+        if isinstance(stream, LineWriter) and self.lock is not None:
+            stream.lock = self.lock
         self.bugs: Counter[str] = Counter()
         """Tracebacks by the code of their line, "" for a library's; those that were not written are among them."""
         self._written: OrderedDict[Cause, _Written] = OrderedDict()

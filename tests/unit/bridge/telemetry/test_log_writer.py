@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from bridge.telemetry.log_writer import LineWriter
-from bridge.telemetry.logs import LogFormat, configure_logs, drain_logs, dropped_lines
+from bridge.telemetry.logs import LogFormat, LogStream, configure_logs, drain_logs, dropped_lines
 
 LOG = logging.getLogger("epochbridge.test")
 PATIENCE_S = 120.0
@@ -89,6 +89,30 @@ def test_nobody_waits_for_a_reader_who_is_told_what_was_dropped(pipe: Pipe) -> N
     assert (told["code"], told["event"].partition(" ")[0], told["level"]) == ("EB-LOG-001", str(dropped), "error")
     assert last["event"] == "and on"
     assert dropped_lines() == dropped
+
+
+def test_whoever_closes_waits_for_no_thread_that_waits_for_it(pipe: Pipe) -> None:
+    """`logging.shutdown` holds the handler's lock, and the thread wanted that to tell what was dropped: where the
+    log was read again just as the process ended, its end took two seconds longer, and its last lines were lost.
+    """
+    with os.fdopen(os.dup(pipe.writing), "w", encoding="utf-8") as stream:
+        configure_logs(LogFormat.JSON, "info", stream)
+        handler = logging.getLogger().handlers[0]
+        assert isinstance(handler, LogStream)
+        writer = handler.stream
+        assert isinstance(writer, LineWriter)
+        for number in range(4_000):
+            LOG.info("%d %s", number, "x" * 1_900)
+        dropped = dropped_lines()
+        with writer.lock:
+            pipe.begin_to_read()
+            assert writer.drain(PATIENCE_S)
+            LOG.info("the last")
+            handler.close()
+            assert writer.drain(0.0)
+    *_, last, told = [json.loads(line) for line in pipe.lines()]
+    assert last["event"] == "the last"
+    assert (told["code"], told["event"].partition(" ")[0]) == ("EB-LOG-001", str(dropped))
 
 
 def test_descriptor_that_does_not_block_is_waited_for(pipe: Pipe) -> None:
