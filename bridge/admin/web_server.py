@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
-from ipaddress import IPv4Address, ip_address, ip_network
 from typing import cast
 
 import trio
@@ -27,6 +26,7 @@ from bridge.admin.contracts import AdminSources
 from bridge.admin.documents import error_document, show
 from bridge.admin.pages import make_application, show_life
 from bridge.supervision import ADMIN, Failures, guarded
+from translators.dialects.places import place_of
 
 HTTP_LOG = logging.getLogger("epochbridge.admin.http")
 HTTP_LOG.setLevel(logging.WARNING)  # at each start hypercorn tells where it runs and how to stop it by hand
@@ -41,8 +41,6 @@ CROWDED_PART = 2
 """From such a part of that on each is closed behind its answer: a hundred commands that wait for moves keep theirs
 between looks, and none of them is to be turned away for that (decision 805).
 """
-NETWORK_BITS = 64
-"""Of an IPv6 address tell whose it is; the others are its owner's to choose."""
 READ_TIMEOUT_S = 10
 IDLE_TIMEOUT_S = 5.0
 TLS_RECORD = b"\x16"
@@ -178,13 +176,9 @@ class Connections:
 def _place_of(stream: trio.SocketStream) -> str:
     """The address at the other end, of IPv6 its network; empty where the client has gone already."""
     try:
-        host = str(stream.socket.getpeername()[0]).partition("%")[0]
+        return place_of(str(stream.socket.getpeername()[0]))
     except OSError:
         return ""
-    address = ip_address(host)
-    if isinstance(address, IPv4Address) or address.ipv4_mapped is not None:
-        return host
-    return str(ip_network((host, NETWORK_BITS), strict=False))
 
 
 def _named(application: ASGIApp, certify: Callable[[], Certified]) -> ASGIApp:

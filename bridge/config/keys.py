@@ -209,16 +209,16 @@ class Settings(KafkaSettings):
     limits_connections_address_rate_max: int = key(
         "limits.connections.address.rate.max",
         INT_MAX,
-        "Connections that one address may open within a second, before anything is read from them; further ones are "
-        "closed at once. Without limit unless set, as Kafka's connection_creation_rate: many clients may share one "
-        "address.",
+        "Connections that one address, of IPv6 one /64, may open within a second, before anything is read from them; "
+        "further ones are closed at once. Without limit unless set, as Kafka's connection_creation_rate: many clients "
+        "may share one.",
         within(),
     )
     limits_connections_address_max: int = key(
         "limits.connections.address.max",
         INT_MAX,
-        "Connections of one address at once, as max.connections.per.ip; further ones are closed at once. Without limit "
-        "unless set, as in Kafka: many clients may share one address.",
+        "Connections of one address, of IPv6 one /64, at once, as max.connections.per.ip; further ones are closed at "
+        "once. Without limit unless set, as in Kafka: many clients may share one.",
         within(),
     )
     limits_requests_in_flight_max: int = key(

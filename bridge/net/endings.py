@@ -14,6 +14,7 @@ from bridge.session.requests import Rejected
 from bridge.supervision import Task
 from bridge.wire.apis import api_name
 from translators.dialects.errors import quote
+from translators.dialects.places import place_of
 
 BUG_CHARS_MAX = 300
 
@@ -64,7 +65,7 @@ def reason_of(client: Transport) -> CloseReason:
 
 
 def tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
-    """One line about why a client is not served; one a minute for each reason and host."""
+    """One line about why a client is not served; one a minute for each reason and address, of IPv6 its network."""
     reason = rejected.reason
     if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
         return
@@ -74,11 +75,11 @@ def tell_refusal(log: RateLimitedLog, rejected: Rejected, host: str) -> None:
         (reason.code, host, reason.sentence, f"; seen: {rejected.detail}" if rejected.detail else ""),
         LogFields(client_host=host),
     )
-    log.write(now_ms(), (reason, host), line)
+    log.write(now_ms(), (reason, place_of(host)), line)
 
 
 def tell_end(log: RateLimitedLog, session: ClientSession, reason: CloseReason, detail: str) -> None:
-    """One line about why a connection ended; one a minute for each reason and host."""
+    """One line about why a connection ended; one a minute for each reason and address, of IPv6 its network."""
     client = session.identity
     if reason in ORDINARY and not LOG.isEnabledFor(logging.DEBUG):
         return
@@ -95,4 +96,4 @@ def tell_end(log: RateLimitedLog, session: ClientSession, reason: CloseReason, d
         ),
         fields=connection_fields(session),
     )
-    log.write(now_ms(), (reason, client.client_host), line)
+    log.write(now_ms(), (reason, place_of(client.client_host)), line)

@@ -19,6 +19,7 @@ from translators.dialects.offsets import (
     OffsetFetchReply,
     TxnOffsetCommit,
 )
+from translators.dialects.places import place_of
 
 MIB = 1024 * 1024
 UNLIMITED = 2**31 - 1
@@ -45,9 +46,13 @@ class Limits:
     connections_max: int = 10_000
     """Client connections at once; one more is accepted and closed."""
     new_connections_max: int = UNLIMITED
-    """Connections that one address opens within a second; one more is accepted and closed."""
+    """Connections that one address, or IPv6 network of 64 bits, opens within a second; one more is accepted and
+    closed.
+    """
     address_connections_max: int = UNLIMITED
-    """Connections of one address at once, as Kafka's `max.connections.per.ip`; one more is accepted and closed."""
+    """Connections of one address, or IPv6 network of 64 bits, at once, as Kafka's `max.connections.per.ip`; one more is
+    accepted and closed.
+    """
     frame_bytes_max: int = 100 * MIB
     """Largest request, as Kafka's `socket.request.max.bytes`; larger ones close the connection."""
     group_frame_bytes_max: int = MIB
@@ -146,7 +151,7 @@ SECOND_MS = 1_000
 
 
 class NewConnections:
-    """Counts by address, forgotten each second: so what is kept is bounded by what is accepted in one."""
+    """Counts by address, of IPv6 by network, forgotten each second: so what is kept is bounded by what one brings."""
 
     __slots__ = ("_begun_ms", "_counts", "_per_second_max")
 
@@ -160,34 +165,35 @@ class NewConnections:
         if self._begun_ms is None or now_ms - self._begun_ms >= SECOND_MS:
             self._begun_ms = now_ms
             self._counts.clear()
-        count = self._counts.get(host, 0)
+        place = place_of(host)
+        count = self._counts.get(place, 0)
         if count >= self._per_second_max:
             return False
-        self._counts[host] = count + 1
+        self._counts[place] = count + 1
         return True
 
 
 class OpenConnections:
-    """Connections that were taken in and have not ended: in all, and by address."""
+    """Connections that were taken in and have not ended: in all, and by address, of IPv6 by network."""
 
-    __slots__ = ("_by_host", "_new", "_of_address_max", "count")
+    __slots__ = ("_by_place", "_new", "_of_address_max", "count")
 
     def __init__(self, limits: Limits) -> None:
         self.count = 0
-        self._by_host = Counter[str]()
+        self._by_place = Counter[str]()
         self._new = NewConnections(limits.new_connections_max)
         self._of_address_max = limits.address_connections_max
 
     def refusal(self, host: str, now_ms: int) -> CloseReason | None:
         """Why no further connection of an address is taken in."""
-        if self._by_host[host] >= self._of_address_max:
+        if self._by_place[place_of(host)] >= self._of_address_max:
             return CloseReason.TOO_MANY_OF_ADDRESS
         return None if self._new.admits(host, now_ms) else CloseReason.TOO_MANY_NEW_CONNECTIONS
 
     def begin(self, host: str) -> None:
         """One is taken in; whose a balancer's is, is not known yet: that is the empty address."""
         self.count += 1
-        self._by_host[host] += 1
+        self._by_place[place_of(host)] += 1
 
     def name(self, host: str) -> None:
         """It is known by now of one of these."""
@@ -197,6 +203,7 @@ class OpenConnections:
     def end(self, host: str) -> None:
         """One is over."""
         self.count -= 1
-        self._by_host[host] -= 1
-        if not self._by_host[host]:
-            del self._by_host[host]
+        place = place_of(host)
+        self._by_place[place] -= 1
+        if not self._by_place[place]:
+            del self._by_place[place]

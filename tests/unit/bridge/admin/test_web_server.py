@@ -164,7 +164,7 @@ async def heard(asking: H2Connection, stream: trio.SocketStream) -> Sequence[Eve
         ("::1", "::/64"),
         ("fe80::1%eth0", "fe80::/64"),
         ("2001:db8:0:7:a:b:c:d", "2001:db8:0:7::/64"),
-        ("::ffff:10.0.0.9", "::ffff:10.0.0.9"),
+        ("::ffff:10.0.0.9", "10.0.0.9"),
     ],
 )
 def test_addresses_of_one_network_are_one_place(host: str, place: str) -> None:

@@ -38,12 +38,13 @@ async def test_refusal_is_told_once_a_minute_for_each_reason_and_host(caplog: py
     """With what was seen; ordinary ends are for those who look for them."""
     log = RateLimitedLog(LOG)
     with caplog.at_level(logging.WARNING, LOG.name):
-        for host in ("10.0.0.1", "10.0.0.1", "10.0.0.2"):
+        for host in ("10.0.0.1", "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"):
             tell_refusal(log, Rejected(CloseReason.NO_CERTIFICATE, "nothing"), host)
         tell_refusal(log, Rejected(CloseReason.CLIENT_GONE, ""), "10.0.0.3")
     told = [record.getMessage() for record in caplog.records]
     assert [line.partition(" was closed")[0] for line in told] == [
         "EB-NET-061: a connection of 10.0.0.1",
         "EB-NET-061: a connection of 10.0.0.2",
+        "EB-NET-061: a connection of 2001:db8::1",
     ]
     assert told[0].endswith("seen: nothing")

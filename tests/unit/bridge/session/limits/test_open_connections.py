@@ -36,3 +36,21 @@ def test_both_bounds_of_an_address_hold() -> None:
     assert opened.refusal("a", NOW_MS) is None
     assert opened.refusal("a", NOW_MS) is CloseReason.TOO_MANY_NEW_CONNECTIONS
     assert opened.refusal("a", NOW_MS + 1_000) is None
+
+
+def test_addresses_of_one_network_share_what_one_may_have() -> None:
+    """Whoever has an IPv6 address has all of its network: each had as many connections as one address may, and as many
+    new ones.
+    """
+    opened = OpenConnections(Limits(address_connections_max=2, new_connections_max=3))
+    for host in ("2001:db8::1", "2001:db8::2"):
+        assert opened.refusal(host, NOW_MS) is None
+        opened.begin(host)
+    assert opened.refusal("2001:db8::3", NOW_MS) is CloseReason.TOO_MANY_OF_ADDRESS
+    assert opened.refusal("2001:db8:0:1::3", NOW_MS) is None
+    opened.end("2001:db8::1")
+    assert opened.refusal("2001:db8::3", NOW_MS) is None
+    assert opened.refusal("2001:db8::4", NOW_MS) is CloseReason.TOO_MANY_NEW_CONNECTIONS
+    assert opened.refusal("2001:db8::4", NOW_MS + 1_000) is None
+    opened.end("2001:db8::2")
+    assert not opened._by_place
