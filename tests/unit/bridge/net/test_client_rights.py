@@ -336,7 +336,7 @@ async def test_join_that_waits_in_vain_goes_by_what_another_connection_was_told_
 async def test_request_waits_for_a_frozen_broker_as_long_as_for_one_that_is_away() -> None:
     """It waited until its client hung up. The next ones do not wait again, and an answer counts when it comes."""
     broker = JudgingBroker()
-    async with front_of(broker, Limits(upstream_wait_max_ms=500)) as front:
+    async with front_of(broker, Limits(upstream_wait_max_ms=1_500)) as front:
         client = await front.dial()
         await client.send(request(ApiKey.API_VERSIONS, 0, 0))
         assert await client.ids(1) == [0]

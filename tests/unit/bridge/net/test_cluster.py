@@ -187,7 +187,7 @@ async def test_cluster_that_hangs_up_at_everything_is_away_and_as_open_as_before
     broker = ScriptedBroker()
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
-        cluster = cluster_for(replace(settings_for(broker), connect_timeout_ms=300))
+        cluster = cluster_for(settings_for(broker))
         assert await cluster.refresh()
         assert await cluster.offered(None) is not None
         nursery.cancel_scope.cancel()

@@ -83,7 +83,7 @@ async def say_nothing(stream: trio.SocketStream) -> None:
         (partial(say, b"HTTP/1.1 400 Bad Request\r\n\r\n"), "EB-NET-200: what answers is an HTTP server"),
         (partial(say, b"\x15\x03\x03\x00\x02\x02\x50"), "EB-NET-043: the broker speaks TLS, and upstream.tls is false"),
         (partial(say, b""), "EB-NET-202: the broker closed the connection instead of answering"),
-        (say_nothing, "EB-NET-201: a connection was taken, and nothing answered within 0.3 s"),
+        (say_nothing, "EB-NET-201: a connection was taken, and nothing answered within 1.5 s"),
         (None, "nobody listens there"),
     ],
 )
@@ -128,4 +128,4 @@ def in_front_of(port: int) -> ProxySettings:
     """In front of whatever is there, with little patience."""
     settings = settings_for(ScriptedBroker(port=port))
     limits = replace(settings.limits, upstream_wait_max_ms=300)
-    return replace(settings, bootstrap=(Address(LOOPBACK, port),), connect_timeout_ms=300, limits=limits)
+    return replace(settings, bootstrap=(Address(LOOPBACK, port),), connect_timeout_ms=1_500, limits=limits)

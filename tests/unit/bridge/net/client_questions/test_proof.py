@@ -88,7 +88,7 @@ async def test_answer_with_an_error_proves_nothing() -> None:
 async def test_broker_that_says_nothing_is_waited_for_as_long_as_one_that_is_away() -> None:
     """It is frozen, and its connection stays: so did the client's, until the client gave up."""
     broker = FrozenBroker()
-    async with front_of(broker, Limits(upstream_wait_max_ms=200)) as front:
+    async with front_of(broker, Limits(upstream_wait_max_ms=1_000)) as front:
         await close_to_strangers(front, broker)
         broker.hangs_up_at, broker.is_frozen = None, True
         client = await front.dial()
