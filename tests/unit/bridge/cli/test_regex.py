@@ -16,8 +16,8 @@ def mock_bootstrap() -> Iterator[str]:
     host = confluent_kafka.Producer({"test.mock.num.brokers": 1})
     for topic in TOPICS:
         # The mock makes a topic when somebody asks for it.
-        host.list_topics(topic, timeout=10)
-    brokers = host.list_topics(timeout=10).brokers.values()
+        host.list_topics(topic, timeout=60)
+    brokers = host.list_topics(timeout=60).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     host.flush(1)
 

@@ -32,7 +32,7 @@ def test_options_without_partitions_are_a_usage_error() -> None:
 def mock_bootstrap() -> Iterator[str]:
     """librdkafka's mock cluster, alive as long as its producer is; it creates topics of four partitions unasked."""
     host = confluent_kafka.Producer({"test.mock.num.brokers": 1})
-    brokers = host.list_topics(timeout=10).brokers.values()
+    brokers = host.list_topics(timeout=60).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     host.flush(1)
 
@@ -45,7 +45,7 @@ def test_producer_stopped_has_told_every_acknowledged_offset(mock_bootstrap: str
         events = [decode_event(child.stdout.readline()) for _ in range(6)]
         child.send_signal(signal.SIGTERM)
         events += [decode_event(line) for line in child.stdout]
-        assert child.wait(15) == 0
+        assert child.wait(90) == 0
     assert isinstance(events[0], Started)
     assert isinstance(events[-1], Ended)
     ends = dict.fromkeys((Partition("t", index) for index in range(4)), 0)

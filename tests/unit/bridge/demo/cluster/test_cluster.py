@@ -17,7 +17,7 @@ async def test_mock_serves_three_brokers_and_the_topic(tmp_path: Path) -> None:
     """As long as the body runs."""
     async with run_mock("orders", 4, tmp_path) as bootstrap:
         admin = AdminClient({"bootstrap.servers": bootstrap})
-        metadata = await trio.to_thread.run_sync(lambda: admin.list_topics(timeout=20))
+        metadata = await trio.to_thread.run_sync(lambda: admin.list_topics(timeout=60))
     assert len(bootstrap.split(",")) == len(metadata.brokers) == 3
     assert len(metadata.topics["orders"].partitions) == 4
 

@@ -18,7 +18,7 @@ P0, P1 = Partition("t", 0), Partition("t", 1)
 def mock_bootstrap() -> Iterator[str]:
     """librdkafka's mock cluster, alive as long as its producer is."""
     host = confluent_kafka.Producer({"test.mock.num.brokers": 1})
-    brokers = host.list_topics("t", timeout=10).brokers.values()
+    brokers = host.list_topics("t", timeout=60).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
     host.flush(1)
 

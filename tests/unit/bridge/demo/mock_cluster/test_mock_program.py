@@ -13,8 +13,8 @@ def test_program_serves_the_topic_until_its_input_ends() -> None:
     with subprocess.Popen(PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         bootstrap = process.stdout.readline().strip()
-        metadata = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=20)
-        process.communicate(timeout=20)
+        metadata = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=60)
+        process.communicate(timeout=60)
     assert len(metadata.brokers) == 3
     assert sorted(metadata.topics["orders"].partitions) == [0, 1, 2, 3, 4]
     assert process.returncode == 0

@@ -29,7 +29,7 @@ def test_stop_signal_is_set_by_sigterm_and_not_by_sigint() -> None:
         os.kill(child.pid, signal.SIGINT)
         os.kill(child.pid, signal.SIGTERM)
         assert child.stdout.readline() == "stopped\n"
-        assert child.wait(10) == 0
+        assert child.wait(90) == 0
 
 
 def test_stop_signal_is_set_when_the_parent_dies() -> None:
