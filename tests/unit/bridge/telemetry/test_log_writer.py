@@ -35,6 +35,14 @@ class Pipe:
         self.read = bytearray()
         self._thread = threading.Thread(target=self._read, daemon=True)
 
+    def fill(self) -> None:
+        """Have no room in it, whenever the thread comes to write: lines without a word."""
+        os.set_blocking(self.writing, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(self.writing, b"\n" * PIPE_BYTES)
+        os.set_blocking(self.writing, True)
+
     def begin_to_read(self) -> None:
         """Take whatever comes, until the writing end is closed."""
         self._thread.start()
@@ -47,7 +55,7 @@ class Pipe:
         """What came until the writing end was closed, which this does."""
         os.close(self.writing)
         self._thread.join(PATIENCE_S)
-        return bytes(self.read).splitlines(keepends=True)
+        return bytes(self.read).lstrip(b"\n").splitlines(keepends=True)
 
     def close(self) -> None:
         """Close what is open."""
@@ -73,6 +81,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 def test_nobody_waits_for_a_reader_who_is_told_what_was_dropped(pipe: Pipe) -> None:
     """A bridge whose log nobody read stood still at the 65,537th byte. What came first is kept, in its order."""
+    pipe.fill()
     with os.fdopen(os.dup(pipe.writing), "w", encoding="utf-8") as stream:
         configure_logs(LogFormat.JSON, "info", stream)
         for number in range(4_000):
