@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.classic_view import ClassicView
+from bridge.coordinators.embedded.view_pieces import Look, ViewPieces
 from bridge.coordinators.embedded.view_rights import (
     Seen,
     ask_what_is_seen,
@@ -100,12 +101,14 @@ class GroupViews:
         catalog: Catalog,
         check_fetch: Callable[[GroupOffsets], ErrorCode],
         delete: Callable[[GroupId], ErrorCode],
+        pieces: ViewPieces,
     ) -> None:
         self._shard = shard
         self._classic_view = classic_view
         self._catalog = catalog
         self._check_fetch = check_fetch
         self._delete = delete
+        self._pieces = pieces
         self.coordinator_of: Callable[[GroupId], int | None] = lambda _: None
         """Says which broker stands for a group; None: unknown."""
         self._blobs = _Blobs()
@@ -162,18 +165,30 @@ class GroupViews:
                 merge(seen, sights, None)
 
         # What is shown is what was asked about, whatever becomes of the groups meanwhile.
-        views = {group_id: self._view(group_id, request) for group_id in ours}
-        self._ask_what_may_be_shown(ref, via, ours, go_on)
+        views: dict[GroupId, DescribedGroup] = {}
+        topics: dict[GroupId, tuple[TopicName, ...]] = {}
+
+        def look() -> Look:
+            for group_id in ours:
+                described = describe_consumer_group(self._shard, group_id)
+                topics[group_id] = assigned_topics(described)
+                views[group_id] = self._view(group_id, request)
+                yield max(len(described.members), len(views[group_id].members))
+            self._ask_what_may_be_shown(ref, via, topics, go_on)
+
+        self._pieces.begin(via.connection, look(), request, answer)
 
     def _ask_what_may_be_shown(
         self,
         ref: RequestRef,
         via: BrokerAccess,
-        ours: tuple[GroupId, ...],
+        topics: Mapping[GroupId, tuple[TopicName, ...]],
         take: Callable[[Seen, Mapping[GroupId, ErrorCode]], None],
     ) -> None:
-        """Ask the broker of which groups the client may see all, and hand on the code that refuses to show each."""
-        topics = {group_id: assigned_topics(describe_consumer_group(self._shard, group_id)) for group_id in ours}
+        """Ask the broker of which groups, given with the topics that are assigned there, the client may see all, and
+        hand on the code that refuses to show each.
+        """
+        ours = tuple(topics)
 
         def go_on(seen: Seen) -> None:
             refusals = {group_id: seen.refusal(group_id) for group_id in ours}
@@ -219,8 +234,17 @@ class GroupViews:
             else:
                 merge(seen, sights, None)
 
-        views = {group_id: describe_consumer_group(self._shard, group_id) for group_id in ours}
-        self._ask_what_may_be_shown(ref, via, ours, go_on)
+        views: dict[GroupId, DescribedConsumerGroup] = {}
+        topics: dict[GroupId, tuple[TopicName, ...]] = {}
+
+        def look() -> Look:
+            for group_id in ours:
+                views[group_id] = described = describe_consumer_group(self._shard, group_id)
+                topics[group_id] = assigned_topics(described)
+                yield len(described.members)
+            self._ask_what_may_be_shown(ref, via, topics, go_on)
+
+        self._pieces.begin(via.connection, look(), request, answer)
 
     def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:
