@@ -256,11 +256,20 @@ class ReleaseMove(Generic[HeldT]):
         on requests wait, and not commits alone.
         """
         first = self._first = self._seats[0]
+        opened = trio.Event()
+
+        async def open_ahead() -> None:
+            await self._lines.open([seat.member_id for seat in self._seats])
+            opened.set()
+
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._lines.open, [seat.member_id for seat in self._seats])
+            nursery.start_soon(open_ahead)
             obstacle, lapse_ms = await self._play((self._player(first),), FIRST_SEAT_MS)
-            if obstacle is not None:
-                nursery.cancel_scope.cancel()
+            if obstacle is None:
+                # Nobody beats for it until the round, in which whoever has no connection by then gets one.
+                with trio.move_on_after(self._hold_ms / 1000):
+                    await opened.wait()
+            nursery.cancel_scope.cancel()
         return FirstSeatTaken(obstacle, lapse_ms)
 
     async def _play_all(self) -> RoundEnded:

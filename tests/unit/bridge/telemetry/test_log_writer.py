@@ -113,7 +113,8 @@ def test_whoever_closes_waits_for_no_thread_that_waits_for_it(pipe: Pipe) -> Non
         for number in range(4_000):
             LOG.info("%d %s", number, "x" * 1_900)
         dropped = dropped_lines()
-        with writer.lock:
+        assert handler.lock is not None
+        with handler.lock:
             pipe.begin_to_read()
             assert writer.drain(PATIENCE_S)
             LOG.info("the last")

@@ -1,5 +1,6 @@
 """Releases between two engines: one the bridge's own, one in the place of a broker."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving import release
 from bridge.coordinators.moving.engine_members import REST_S
 from bridge.coordinators.moving.release import ReleaseMove
+from bridge.coordinators.rounds import Lines
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import Adopted
 from bridge.migration.moves.release import WITHDRAWAL_MS, AwaitingLapse, Kept, Playing, Released, Withdrawing
@@ -16,10 +18,10 @@ from bridge.net.clock import TrioClock
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, Held, adopted_world
 from tests.support.embedded_world import commit_request, native_join
 from tests.support.engine_bench import FOO, GROUP, IDENTITY
-from tests.support.round_table import join_of
+from tests.support.round_table import SESSION_MS, join_of
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId
 
 LOOK_S = 0.0005
 """Shorter than what any part of a move takes at the broker of these tests."""
@@ -100,6 +102,33 @@ async def test_connections_of_the_round_are_open_before_everybody_waits(
         await move.make()
         assert isinstance(move.state, Released)
         assert world.coordinators.open == 0
+
+
+async def test_first_member_keeps_its_seat_while_connections_hang(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody sends heartbeats for it until the round: connections that took longer than its session cost it its seat,
+    and the group its move.
+    """
+
+    async def hang(_self: Lines, _members: Iterable[MemberId | None]) -> None:
+        await trio.sleep(2 * SESSION_MS / 1000)
+
+    monkeypatch.setattr(Lines, "open", hang)
+    async with adopted_world() as world, trio.open_nursery() as nursery:
+
+        async def live() -> None:
+            while True:
+                await trio.sleep(1)
+                world.coordinators.pass_time(int(trio.current_time() * 1000))
+                for held in world.beats(generation):
+                    move.take(held)
+
+        generation, move = await adopt(world), world.releasing()
+        nursery.start_soon(live)
+        await move.make()
+        nursery.cancel_scope.cancel()
+        assert isinstance(move.state, Released), move.state
 
 
 async def test_group_goes_there_and_back_again(autojump_clock: trio.testing.MockClock) -> None:
