@@ -21,7 +21,7 @@ PATIENCE_S = 90.0
 SESSION_MS = 2_000
 """A login is renewed several times while a group is read."""
 RECORDS = 5
-BOOTSTRAP_MS = 1_500
+BOOTSTRAP_MS = 5_000
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 CLIENTS = ("confluent", "kafka-python")
 PASSWORD, WRONG = "wonder", "blunder"

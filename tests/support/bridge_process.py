@@ -19,7 +19,7 @@ UPSTREAM_GLOB = "upstream-*"
 """Groups whose classic clients are made members of the broker's consumer groups."""
 ROOT = Path(__file__).resolve().parents[2]
 READY_TIMEOUT_S = 90.0
-STOP_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 60.0
 LOG_TAIL_LINES = 40
 
 QUICK_SETTINGS: Mapping[str, str] = {
@@ -82,7 +82,7 @@ def bridge_process(
     """Run the bridge in front of `upstream`; globs alone are of groups on road embedded.
 
     `has_admin` gives it an admin API; of a `listen` or `admin.listen` among the settings the host counts.
-    At the end it must stop within 20 s of SIGTERM with status 0 and have logged no
+    At the end it must stop within a minute of SIGTERM with status 0 and have logged no
     traceback.
     """
     roads = globs if isinstance(globs, Globs) else Globs(globs)

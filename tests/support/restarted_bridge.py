@@ -9,7 +9,7 @@ from pathlib import Path
 from bridge.demo.services import free_place
 from tests.support.bridge_process import PROGRAM, QUICK_SETTINGS, READY_TIMEOUT_S, ROOT, BridgeProcessError
 
-STOP_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 60.0
 
 
 class RestartedBridge:

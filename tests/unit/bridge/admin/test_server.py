@@ -86,7 +86,7 @@ async def test_web_server_is_loaded_if_nobody_asks(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(server, "import_module", load)
     monkeypatch.setattr(server, "LOADED_AFTER_S", 0.0)
     async with running():
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             await is_loaded.wait()
 
 

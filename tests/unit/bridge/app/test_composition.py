@@ -157,7 +157,7 @@ async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
             lines.append(line)
             nursery.cancel_scope.cancel()
 
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             await serve(config_for(broker.port), say=ready)
     assert len(lines) == 1
     assert lines[0].startswith(f"epochbridge ready: clients {LOOPBACK}:")
@@ -205,5 +205,5 @@ async def test_taken_port_is_told() -> None:
         taken.bind((LOOPBACK, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(AppError, match=rf"EB-NET-020.*{port}"), trio.fail_after(10):
+        with pytest.raises(AppError, match=rf"EB-NET-020.*{port}"), trio.fail_after(60):
             await serve(config_for(1, port), say=lambda _: None)

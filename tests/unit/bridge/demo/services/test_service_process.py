@@ -39,7 +39,7 @@ def is_there(pid: str) -> bool:
 @pytest.mark.parametrize("program", [READS_ITS_INPUT, IGNORES_ALL])
 async def test_service_is_gone_after_the_body(program: str, tmp_path: Path) -> None:
     """Asked first, killed if it doesn't go."""
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with run_service(service(program, tmp_path)) as pid:
             assert is_there(pid)
     assert not is_there(pid)
@@ -48,7 +48,7 @@ async def test_service_is_gone_after_the_body(program: str, tmp_path: Path) -> N
 async def test_service_is_gone_when_the_body_is_cancelled(tmp_path: Path) -> None:
     """Ctrl-C leaves nothing behind."""
     seen: list[str] = []
-    with trio.fail_after(20), trio.CancelScope() as scope:
+    with trio.fail_after(60), trio.CancelScope() as scope:
         async with run_service(service(IGNORES_ALL, tmp_path)) as pid:
             seen.append(pid)
             scope.cancel()
@@ -58,7 +58,7 @@ async def test_service_is_gone_when_the_body_is_cancelled(tmp_path: Path) -> Non
 
 async def test_service_dying_in_the_middle_ends_the_body_and_says_so(tmp_path: Path) -> None:
     """EB-DEMO-004 with status and last words; nobody waits for a dead service."""
-    with trio.fail_after(20), pytest.raises(ExceptionGroup) as caught:
+    with trio.fail_after(60), pytest.raises(ExceptionGroup) as caught:
         async with run_service(service(DIES_SOON, tmp_path)):
             await trio.sleep_forever()
     cause = first_cause(caught.value)
