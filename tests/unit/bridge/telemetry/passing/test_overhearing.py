@@ -1,7 +1,7 @@
 """What passes is read from its bytes, only as far as somebody cares, and never held back by what can't be read."""
 
-import struct
 import gc
+import struct
 import sys
 from dataclasses import replace
 from types import FrameType
