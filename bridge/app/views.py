@@ -7,6 +7,7 @@ from typing import assert_never
 
 from bridge.admin.contracts import GroupSummary, GroupView, MemberView, TopicPartitions
 from bridge.coordinators.embedded.groups import EmbeddedGroups
+from bridge.coordinators.machines import is_settled
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups
 from bridge.engine.commands import GroupType, Speaks
@@ -26,9 +27,7 @@ from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
     Leaving,
-    NotCalled,
     PreparingRebalance,
-    Seated,
     Stable,
     State,
     seated,
@@ -97,6 +96,7 @@ def _assigned(group: ClassicGroupSnapshot, member: ClassicMember) -> frozenset[T
 # Members that came to the broker by another way only the broker knows.
 
 Members = Mapping[MemberId, State]
+_STABLE, _RECONCILING = "Stable", "Reconciling"
 
 
 class UpstreamViews:
@@ -124,14 +124,10 @@ class UpstreamViews:
         return GroupView(summary=_summary(group_id, members), members=views)
 
     def counts(self) -> Iterator[GroupCount]:
-        """The groups for the metrics."""
-        for group_id, members in self._by_group().items():
-            yield GroupCount(
-                group_id=group_id,
-                state=_state_of(members),
-                classic_members=len(members),
-                consumer_members=0,
-            )
+        """The groups for the metrics; O(groups)."""
+        for group_id, size, is_at_rest in self._groups.sizes():
+            state = _STABLE if is_at_rest else _RECONCILING
+            yield GroupCount(group_id=group_id, state=state, classic_members=size, consumer_members=0)
 
     def _by_group(self) -> dict[GroupId, dict[MemberId, State]]:
         found: dict[GroupId, dict[MemberId, State]] = {}
@@ -176,15 +172,7 @@ def _summary(group_id: GroupId, members: Members) -> GroupSummary:
 
 def _state_of(members: Members) -> str:
     """Kafka's word for a consumer group of which these are the members."""
-    return "Stable" if all(_is_settled(state) for state in members.values()) else "Reconciling"
-
-
-def _is_settled(state: State) -> bool:
-    return isinstance(state, Stable) and isinstance(state.call, NotCalled) and _has_all(state)
-
-
-def _has_all(state: Seated) -> bool:
-    return usable(state.tenure) == state.membership.granted
+    return _STABLE if all(map(is_settled, members.values())) else _RECONCILING
 
 
 def _instance_id(state: State) -> str | None:

@@ -60,6 +60,8 @@ class Machines:
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
         self._busy: dict[Stage, dict[GroupId, int]] = {stage: {} for stage in Stage}
         """How many members of each group are in that stage of a rebalance."""
+        self._unsettled: dict[GroupId, dict[MemberId, None]] = {}
+        """Of each group the members that have not what they should have, or do not work with it."""
         self._parked: dict[int, set[MemberRef]] = {}
         self._deadlines = Deadlines[MemberRef]()
         self._reports: dict[MemberRef, tuple[Membership, Tenure, Inquiry]] = {}
@@ -140,6 +142,14 @@ class Machines:
         """Whether a member of a group is in this stage of a rebalance; O(1): all groups are listed by whoever likes."""
         return group_id in self._busy[stage]
 
+    def sizes(self) -> Iterator[tuple[GroupId, int]]:
+        """The groups, in the order they came, with how many members each has; O(groups)."""
+        return ((group_id, len(members)) for group_id, members in self._ids.items())
+
+    def is_settled(self, group_id: GroupId) -> bool:
+        """Whether all members of a group have what they should have; O(1), for who counts groups by it."""
+        return group_id not in self._unsettled
+
     def ask_calmly(self, key: MemberRef, now_ms: int) -> Inquiry | None:
         """Let a member ask its coordinator again if nothing but that is due, and give what it asks: the same object as
         last time where that is the same, so that whoever is asked need not compare. None: nothing has happened.
@@ -205,6 +215,7 @@ class Machines:
             self._changed[key] = None
         before = self._states.pop(key, None)
         self._move(key.group_id, before, None)
+        self._settle(key)
         self._vacate(key, before)
         if before is not None:
             ids = self._ids[key.group_id]
@@ -257,7 +268,10 @@ class Machines:
         self._states[key] = state
         self._deadlines.note(key, next_deadline(state))
         self._move(key.group_id, before, state)
-        if _lasts(before, state):
+        lasts = _lasts(before, state)
+        if not lasts or _call_of(before) is not _call_of(state):
+            self._note_rest(key, state)
+        if lasts:
             return
         if self._is_watched:
             self._changed[key] = None
@@ -280,6 +294,19 @@ class Machines:
             count_down(self._busy[left], group_id)
         if entered is not None:
             count_up(self._busy[entered], group_id)
+
+    def _note_rest(self, key: MemberRef, state: State) -> None:
+        if is_settled(state):
+            self._settle(key)
+        else:
+            self._unsettled.setdefault(key.group_id, {})[key.member_id] = None
+
+    def _settle(self, key: MemberRef) -> None:
+        others = self._unsettled.get(key.group_id)
+        if others is not None:
+            others.pop(key.member_id, None)
+            if not others:
+                del self._unsettled[key.group_id]
 
     def _vacate(self, key: MemberRef, state: State | None) -> None:
         seat = _seat(key, state)
@@ -315,6 +342,17 @@ def stage_of(state: State | None) -> Stage | None:
             return None
         case _:
             assert_never(state)
+
+
+def is_settled(state: State) -> bool:
+    """Whether a member works with what it should have, and with nothing else; O(partitions)."""
+    if not isinstance(state, Stable) or not isinstance(state.call, NotCalled):
+        return False
+    return state.tenure.since.keys() == state.membership.granted
+
+
+def _call_of(state: State | None) -> type | None:
+    return type(state.call) if isinstance(state, Stable) else None
 
 
 def _unheard(_key: MemberRef) -> None:

@@ -203,7 +203,7 @@ class ClientRights:
             self._weigh(slot, request)
 
     def _weigh(self, slot: Slot, request: Guarded | None) -> None:
-        """Let what was read of a JoinGroup count until it is decided, when it is forgotten: it takes up to 43 times the
+        """Let what was read of a JoinGroup count until it is decided, when it is forgotten: it takes up to 40 times the
         bytes of its frame, and a broker that answers nothing about rights keeps each for ten seconds.
         """
         read_bytes = READ_ELEMENT_BYTES * request.elements_read if isinstance(request, JoinGroup) else 0

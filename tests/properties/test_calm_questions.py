@@ -17,7 +17,7 @@ from bridge.coordinators.admission import SessionBounds
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.exchange import TurnResult
-from bridge.coordinators.machines import Machines
+from bridge.coordinators.machines import Machines, is_settled
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from bridge.session.contracts import BrokerAccess, NoAccess, OnAnswer
@@ -114,7 +114,10 @@ class World:
         machines.watch()
 
     def see(self) -> object:
-        """Everything that anybody can tell of it."""
+        """Everything that anybody can tell of it, once it is known that what is kept of groups is true of members."""
+        for group_id, size in self.machines.sizes():
+            members = self.machines.members_of(group_id).values()
+            assert (size, self.machines.is_settled(group_id)) == (len(members), all(map(is_settled, members)))
         states: dict[MemberRef, State | None] = {key: self.machines.get(key) for key in self.machines}
         coordinator = self.coordinator
         refusals = [*coordinator.refused, *coordinator.hidden]

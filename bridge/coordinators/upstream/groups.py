@@ -207,6 +207,13 @@ class UpstreamGroups:
             if state is not None:
                 yield key, state
 
+    def sizes(self) -> Iterator[tuple[GroupId, int, bool]]:
+        """Each group with how many translated members it has, and whether all of them have what they should; O(groups),
+        for those who count.
+        """
+        machines = self._machines
+        return ((group_id, size, machines.is_settled(group_id)) for group_id, size in machines.sizes())
+
     def members_of(self, group_id: GroupId) -> Mapping[MemberId, State]:
         """The translated members of one group."""
         return self._machines.members_of(group_id)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bridge.coordinators.machines import NOBODY, Machines, Stage, is_present
+from bridge.coordinators.machines import NOBODY, Machines, Stage, is_present, is_settled
 from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.classic_member.events import Answered, JoinReceived, LeaveReceived, SyncReceived
@@ -174,6 +174,35 @@ def test_stages_of_a_rebalance_are_known_without_a_look_at_members() -> None:
     assert busy(machines) == (True, False)
     machines.drop(KEY)
     assert busy(machines) == (False, False)
+
+
+def rest(machines: Machines) -> tuple[bool, bool]:
+    """Whether all members of the group have what they should, by what is kept of it and by a look at each."""
+    return machines.is_settled(GROUP), all(map(is_settled, machines.members_of(GROUP).values()))
+
+
+def test_whether_a_group_is_settled_is_known_without_a_look_at_members() -> None:
+    """It is not while anybody joins, syncs, is to give something up, or leaves."""
+    machines, sync = joined(), SyncGroup(group_id=GROUP, generation=1, member_id=KEY.member_id, instance_id=SEAT)
+    machines.begin(MemberRef(GROUP, MemberId("other")), at_work("b").members_of(GROUP)[MemberId("b")])
+    seen = [rest(machines)]
+    both = frozenset({TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)})
+    steps = (
+        Answered(Granted(member_epoch=1, assigned=both)),
+        SyncReceived(SECOND, sync),
+        CoordinatorCalled(),
+        Answered(Granted(member_epoch=2, assigned=frozenset({TopicPartition(TOPIC, 0)}))),
+        LeaveReceived(),
+    )
+    for event in steps:
+        machines.feed(KEY, event, 0)
+        seen.append(rest(machines))
+    machines.drop(KEY)
+    seen.append(rest(machines))
+    assert seen == [(one, one) for one in (False, False, True, True, False, False, True)]
+    assert list(machines.sizes()) == [(GROUP, 1)]
+    machines.clear()
+    assert (list(machines.sizes()), machines._unsettled) == ([], {})
 
 
 def test_cleared_machines_know_nobody_and_tell_who_weighs_them() -> None:

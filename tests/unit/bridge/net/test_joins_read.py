@@ -80,7 +80,7 @@ async def test_what_goes_on_in_its_place_counts_alone() -> None:
 
 
 async def test_joins_that_wait_for_a_right_make_others_wait_for_room() -> None:
-    """A hundred JoinGroups of 16 kB that a broker said nothing about counted 2 MB, and took 68 once they were read.
+    """A hundred JoinGroups of 16 kB that a broker said nothing about counted 2 MB, and took 25 once they were read.
 
     Small requests are answered all the while, and all comes in once the broker has spoken.
     """

@@ -5,9 +5,10 @@ from trio.testing import MockClock
 
 from bridge.admin.contracts import TopicPartitions
 from bridge.app.views import UpstreamViews
-from tests.support.embedded_world import LOOK_PAUSE_S, leave_request
+from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia, leave_request
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged, upstream_world
+from tests.support.work_done import work_of
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
@@ -51,3 +52,19 @@ async def test_member_that_has_to_let_go_makes_its_group_reconcile(autojump_cloc
         view = views.view(GROUP)
         assert view is not None
         assert [(one.state, one.assigned, one.generation) for one in view.members] == [("Leaving", (), None)]
+
+
+async def test_counting_groups_takes_no_look_at_members(autojump_clock: MockClock) -> None:
+    """Anybody may ask for the metrics as often as it likes: each time what every member has was compared with what it
+    should have, while everybody else waited.
+    """
+    taken = list[int]()
+    for size in (2, 12):
+        async with upstream_world() as world:
+            views = UpstreamViews(world.groups)
+            for number in range(size):
+                await world.form(f"m{number}", granted(9, *range(number * size, (number + 1) * size)), FakeVia(number))
+            (count,) = views.counts()
+            assert (count.state, count.classic_members) == ("Stable", size)
+            taken.append(work_of(lambda views=views: list(views.counts())).lines)
+    assert taken[0] == taken[1]
