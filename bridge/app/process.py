@@ -22,7 +22,7 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.migration.rule_findings import CODE_EVERYTHING
 from bridge.net.listener import CannotListen, raise_limit
-from bridge.telemetry.logs import LogFormat, configure_logs, drain_logs
+from bridge.telemetry.logs import LogFormat, configure_logs, end_logs
 
 LOG = logging.getLogger("epochbridge.app")
 Judge = Callable[[], object]
@@ -70,8 +70,7 @@ def run_bridge(
     except BaseExceptionGroup as group:
         raise first_known(group) from None
     finally:
-        # Why it ended is said behind what led to it.
-        drain_logs()
+        end_logs()
 
 
 def warn_of_rules(config: Config) -> None:

@@ -1,6 +1,7 @@
 """Log lines: a glossary of keys, two ways to write what rooms log, and a bound for tracebacks that come again."""
 
 import logging
+import os
 import re
 import sys
 from collections import Counter, OrderedDict
@@ -10,10 +11,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from json import dumps
+from pathlib import Path
 from typing import TextIO
 
 from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
-from bridge.telemetry.log_writer import LineWriter, Written
+from bridge.telemetry.log_writer import CLOSE_S, LineWriter, Written
 
 # --------------------------------------------------------------------------------------- log stream
 # Where log lines are written: a traceback that comes again and again is written once a minute, wherever it is logged.
@@ -119,10 +121,17 @@ def dropped_lines() -> int:
     return sum(one.dropped for one in _writers())
 
 
-def drain_logs() -> None:
-    """Have all lines written before something else is, if whoever reads them goes on."""
-    for one in _writers():
-        one.drain()
+def drain_logs(within_s: float = CLOSE_S) -> bool:
+    """Have all lines written before something else is; False if nobody reads them in that time."""
+    return all(one.drain(within_s) for one in _writers())
+
+
+def end_logs(within_s: float = CLOSE_S) -> None:
+    """The process says on standard error why it ends: behind what led to it, and to nobody if nobody reads there. It
+    would wait for that, and a bridge that had crashed would not end, so that nobody started it again.
+    """
+    if not drain_logs(within_s):
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process lives
 
 
 def _writers() -> Iterator[LineWriter]:

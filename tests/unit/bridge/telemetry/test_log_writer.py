@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -10,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from bridge.telemetry.log_writer import LineWriter
-from bridge.telemetry.logs import LogFormat, LogStream, configure_logs, drain_logs, dropped_lines
+from bridge.telemetry.logs import LogFormat, LogStream, configure_logs, drain_logs, dropped_lines, end_logs
 
 LOG = logging.getLogger("epochbridge.test")
 PATIENCE_S = 120.0
@@ -123,6 +124,26 @@ def test_whoever_closes_waits_for_no_thread_that_waits_for_it(pipe: Pipe) -> Non
     *_, last, told = [json.loads(line) for line in pipe.lines()]
     assert last["event"] == "the last"
     assert (told["code"], told["event"].partition(" ")[0]) == ("EB-LOG-001", str(dropped))
+
+
+def test_why_the_process_ends_is_said_to_whoever_reads(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bridge that had crashed while nobody read its log waited for ever to say so, and was not started again."""
+    with os.fdopen(os.dup(pipe.writing), "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        configure_logs(LogFormat.JSON, "info", stream)
+        for _ in range(200):
+            LOG.info(LINE)
+        end_logs(0.0)
+        assert sys.stderr is not stream
+        for _ in range(200):
+            print(LINE, file=sys.stderr)
+        sys.stderr.close()
+        monkeypatch.setattr(sys, "stderr", stream)
+        pipe.begin_to_read()
+        end_logs(PATIENCE_S)
+        assert sys.stderr is stream
+        logging.getLogger().handlers[0].close()
+    assert len(pipe.lines()) == 200
 
 
 def test_descriptor_that_does_not_block_is_waited_for(pipe: Pipe) -> None:
