@@ -86,8 +86,8 @@ class JoinGroup:
         return protocol.metadata in self._read
 
     def forget(self) -> None:
-        """It is decided: whoever keeps it until its answer, which may take minutes, keeps what it is, and not what it
-        says of itself in many times its bytes.
+        """It is decided, here or on its way to the broker that will: whoever keeps it until its answer, which may take
+        minutes, keeps what it is, and not what it says of itself in many times its bytes.
         """
         self._read.clear()
         self._recalled.clear()

@@ -194,6 +194,8 @@ class MappedGroups:
             take(answer)
 
         self._access(via).ask(ref, asked, heard)
+        if isinstance(request, JoinGroup):
+            request.forget()
 
     def _take(
         self, deliver: Callable[[GroupReply], None], seats: Mapping[MemberRef, MappedSeat], reply: GroupReply

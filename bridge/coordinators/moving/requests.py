@@ -117,6 +117,8 @@ class Ways:
 
         self.roster.hears(held.via, held.client, held.request)
         self.access(held.via).ask(held.ref, held.request, heard)
+        if isinstance(held.request, JoinGroup):
+            held.request.forget()
 
     def by_road(self, held: Held, road: Road) -> None:
         """Hand it to whoever serves the road: what no classic member asks, and who can't be translated, to the broker,

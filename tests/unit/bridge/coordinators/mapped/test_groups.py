@@ -110,6 +110,18 @@ def test_request_goes_in_the_words_of_the_seat() -> None:
     assert mapped.groups.seats_of(GROUP) == {"one": ONE, "two": TWO}
 
 
+@pytest.mark.parametrize("member_id", ["one", "nobody"])
+def test_what_a_join_says_of_itself_is_forgotten_once_it_is_on_its_way(member_id: str) -> None:
+    """Its broker answers when the rebalance ends, in minutes: what was read of it was kept until then in many times its
+    bytes, and counted as a request that is still coming, for which others wait.
+    """
+    mapped, forgotten, request = Mapped(), list[bool](), join(member_id)
+    request.when_forgotten(lambda: forgotten.append(bool(mapped.via.open)))
+    mapped.groups.submit(REF, CLIENT, via_of(REF), request)
+    assert forgotten == [True]
+    assert not mapped.delivered
+
+
 def test_stale_request_is_answered_here() -> None:
     """The broker is not asked for a generation that is nobody's."""
     mapped = Mapped()

@@ -109,6 +109,15 @@ def test_ways_lead_to_the_broker_or_to_a_road() -> None:
     assert (roads.upstream.taken, roads.mapped.taken) == ([BEAT], [BEAT])
 
 
+def test_what_a_join_says_of_itself_is_forgotten_once_it_is_on_its_way() -> None:
+    """Its broker answers when the rebalance ends, and others would wait until then for what counts as still coming."""
+    roads, forgotten, request = Roads(), list[bool](), classic_join(A)
+    request.when_forgotten(lambda: forgotten.append(bool(roads.via.open)))
+    roads.ways.to_broker(held(request))
+    assert forgotten == [True]
+    assert not roads.replies
+
+
 def test_farewell_of_several_names_them_as_their_broker_does() -> None:
     """An admin knows members by what their clients say: who is mapped was answered 25 in the middle of a move, and
     stayed.
