@@ -75,6 +75,7 @@ from bridge.engine.records import (
     TargetEpochReached,
     TopicGone,
     TopicSeen,
+    TopicsHidden,
 )
 from bridge.engine.settings import read_configs
 from bridge.engine.state import (
@@ -148,7 +149,7 @@ def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kin
             _see_topic(state, record)
         case TopicGone():
             _lose_topic(state, record)
-        case RegularExpressionResolved() | RegularExpressionForgotten():
+        case RegularExpressionResolved() | RegularExpressionForgotten() | TopicsHidden():
             _take_pattern(state, record)
         case _:  # A record of classic groups, or else the type check fails, as it must for a kind without a case.
             apply_classic(state, record)
@@ -203,6 +204,7 @@ def _subscribe(state: Shard, record: MemberSubscribed) -> None:
         current = known.current
     group.members[member_id] = Member(record.subscription, current)
     index_subscription(state, group, record.subscription)
+    _forget_hidden(group)
     seat_loads(state, group, record.subscription)
 
 
@@ -210,6 +212,7 @@ def _forget_member(state: Shard, record: MemberForgotten) -> None:
     group = state.groups[record.group_id]
     member = group.members.pop(record.member_id)
     unindex_subscription(state, group, member.subscription)
+    _forget_hidden(group)
     unindex_current(state, group, record.member_id, member.current)
     retarget(state, group, record.member_id, NO_PARTITIONS)
     group.target.pop(record.member_id, None)
@@ -281,8 +284,11 @@ def _lose_topic(state: Shard, record: TopicGone) -> None:
     forget_loads(state, groups_subscribed_to(state, {topic.name}))
 
 
-def _take_pattern(state: Shard, record: RegularExpressionResolved | RegularExpressionForgotten) -> None:
+def _take_pattern(state: Shard, record: RegularExpressionResolved | RegularExpressionForgotten | TopicsHidden) -> None:
     pattern = record.pattern
+    if isinstance(record, TopicsHidden):
+        _hide_topics(state, record)
+        return
     if isinstance(record, RegularExpressionForgotten):
         del state.patterns[pattern]
         state.unused_patterns.remove(pattern)
@@ -291,6 +297,20 @@ def _take_pattern(state: Shard, record: RegularExpressionResolved | RegularExpre
     if pattern not in state.pattern_users:
         state.unused_patterns.add(pattern)
     forget_loads(state, state.pattern_users.get(pattern, ()))
+
+
+def _forget_hidden(group: Group) -> None:
+    """Nobody has a pattern any more: whoever comes with it next is asked about anew."""
+    if group.hidden:
+        group.hidden = {pattern: topics for pattern, topics in group.hidden.items() if pattern in group.patterns}
+
+
+def _hide_topics(state: Shard, record: TopicsHidden) -> None:
+    group = state.groups[record.group_id]
+    group.hidden.pop(record.pattern, None)
+    if record.topics:
+        group.hidden[record.pattern] = record.topics
+    forget_loads(state, (record.group_id,))
 
 
 def _refresh_all(state: Shard, group_id: GroupId, partitions: Partitions) -> None:

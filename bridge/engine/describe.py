@@ -107,7 +107,7 @@ def describe_classic_view(state: Shard, group_id: GroupId, encoder: ClassicEncod
         group_state=_CLASSIC_STATES.get(shown, shown),
         protocol_type=PROTOCOL_TYPE,
         protocol_data=choose_assignor(state, group) if group.members else "",
-        members=tuple(_view_member(state, member, encoder) for member in group.members.values()),
+        members=tuple(_view_member(state, group, member, encoder) for member in group.members.values()),
     )
 
 
@@ -168,7 +168,7 @@ def _snapshot_member(state: Shard, group: Group, member: Member) -> MemberSnapsh
         epoch=current.epoch,
         previous_epoch=current.previous_epoch,
         state=current.state,
-        topics=tuple(sorted(topic_names_of(state, subscription))),
+        topics=tuple(sorted(topic_names_of(state, group.hidden, subscription))),
         current=frozenset(current.assigned),
         pending_revocation=frozenset(current.pending_revocation),
         target=group.target.get(subscription.member_id, NO_PARTITIONS),
@@ -196,7 +196,7 @@ def _describe_member(state: Shard, group: Group, member: Member) -> DescribedCon
     )
 
 
-def _view_member(state: Shard, member: Member, encoder: ClassicEncoder) -> DescribedMember:
+def _view_member(state: Shard, group: Group, member: Member, encoder: ClassicEncoder) -> DescribedMember:
     subscription = member.subscription
     current = member.current
     # What it has yet to let go of is nobody else's, and Kafka shows it as the member's, too (4.3.1).
@@ -206,7 +206,7 @@ def _view_member(state: Shard, member: Member, encoder: ClassicEncoder) -> Descr
         instance_id=subscription.instance_id,
         client_id=subscription.identity.client_id,
         client_host=subscription.identity.shown_host,
-        metadata=encoder.subscription(tuple(sorted(topic_names_of(state, subscription))), partitions),
+        metadata=encoder.subscription(tuple(sorted(topic_names_of(state, group.hidden, subscription))), partitions),
         assignment=encoder.assignment(partitions),
     )
 

@@ -32,7 +32,7 @@ def index_loads(state: Shard, group: Group, assignor: IncrementalAssignor) -> Ta
         interests = {member_id: _interest(member.subscription) for member_id, member in group.members.items()}
         first = {interest: member_id for member_id, interest in interests.items()}
         topics: dict[Hashable, frozenset[TopicId]] = {
-            interest: topic_ids_of(state, topic_names_of(state, group.members[member_id].subscription))
+            interest: topic_ids_of(state, topic_names_of(state, group.hidden, group.members[member_id].subscription))
             for interest, member_id in first.items()
         }
         group.loads = assignor.index(
@@ -77,7 +77,7 @@ def _seat_member(state: Shard, group: Group, loads: TargetIndex, subscription: S
     interest = _interest(subscription)
     # Nobody told what became of topics that nobody wanted: what was known of them from before counts no more.
     if _is_alone_with(group, subscription) or not loads.knows(interest):
-        topics = topic_ids_of(state, topic_names_of(state, subscription))
+        topics = topic_ids_of(state, topic_names_of(state, group.hidden, subscription))
         counts = {topic: count for topic in topics if (count := state.partition_counts.get(topic, 0)) > 0}
         if not loads.learn(interest, counts):
             return False

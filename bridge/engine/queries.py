@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from bridge.engine.commands import DeleteGroup, GroupType
 from bridge.engine.model import MemberState, Phase
 from bridge.engine.records import GroupDeleted
-from bridge.engine.state import ClassicGroup, Group, Shard
+from bridge.engine.state import NO_TOPICS, ClassicGroup, Group, Shard
 from bridge.engine.turn import Turn
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
@@ -116,8 +116,14 @@ def subscribed_topics(state: Shard, group_id: GroupId) -> frozenset[TopicName] |
     group = state.groups.get(group_id)
     if group is None:
         return None
-    matched = (state.patterns[pattern].topics for pattern in group.patterns if pattern in state.patterns)
+    matched = (topics_matched(state, pattern) - group.hidden.get(pattern, NO_TOPICS) for pattern in group.patterns)
     return frozenset(group.names).union(*matched)
+
+
+def topics_matched(state: Shard, pattern: str) -> frozenset[TopicName]:
+    """What a pattern matches; nothing where that is not known."""
+    resolved = state.patterns.get(pattern)
+    return NO_TOPICS if resolved is None else resolved.topics
 
 
 def subscribed_by(group: ClassicGroup) -> frozenset[TopicName] | None:

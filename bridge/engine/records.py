@@ -344,6 +344,16 @@ class RegularExpressionResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicsHidden:
+    """Of what a pattern matches a group is not given these: whoever had that resolved may not DESCRIBE them."""
+
+    durable: ClassVar[bool] = True
+    group_id: GroupId
+    pattern: str
+    topics: frozenset[TopicName]
+
+
+@dataclass(frozen=True, slots=True)
 class RegularExpressionForgotten:
     """No member subscribes to a pattern any more, nor is one about to: what it matches need not be known."""
 
@@ -466,6 +476,7 @@ DurableRecord = (
     | TopicGone
     | RegularExpressionResolved
     | RegularExpressionForgotten
+    | TopicsHidden
     | DurableClassicRecord
 )
 VolatileRecord = (

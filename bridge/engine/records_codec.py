@@ -30,6 +30,7 @@ from bridge.engine.records import (
     TargetEpochReached,
     TopicGone,
     TopicSeen,
+    TopicsHidden,
 )
 from translators.dialects.plain import (
     BYTES,
@@ -163,6 +164,7 @@ _SEATS_GIVEN_UP = _row("seats-given-up", SeatsGivenUp, group_id=TEXT)
 _TOPIC = _row("topic", TopicSeen, topic=TOPIC)
 _TOPIC_GONE = _row("topic-gone", TopicGone, topic_id=TOPIC_ID)
 _PATTERN = _row("pattern", RegularExpressionResolved, pattern=TEXT, topics=TEXTS, error=optional(TEXT))
+_TOPICS_HIDDEN = _row("topics-hidden", TopicsHidden, group_id=TEXT, pattern=TEXT, topics=TEXTS)
 _PATTERN_GONE = _row("pattern-gone", RegularExpressionForgotten, pattern=TEXT)
 CONSUMER_ROWS = (
     _GROUP,
@@ -182,6 +184,7 @@ CONSUMER_ROWS = (
     _TOPIC_GONE,
     _PATTERN,
     _PATTERN_GONE,
+    _TOPICS_HIDDEN,
 )
 TABLE = Table(CONSUMER_ROWS + CLASSIC_ROWS)
 
@@ -223,6 +226,8 @@ def row_for(record: DurableRecord) -> Row:  # noqa: C901  # one case a kind
             return _PATTERN
         case RegularExpressionForgotten():
             return _PATTERN_GONE
+        case TopicsHidden():
+            return _TOPICS_HIDDEN
         case _:  # Classic groups' kinds are left; any other fails the type check.
             return classic_row_for(record)
 

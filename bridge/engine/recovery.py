@@ -40,6 +40,7 @@ from bridge.engine.records import (
     TargetAssigned,
     TargetEpochReached,
     TopicSeen,
+    TopicsHidden,
 )
 from bridge.engine.state import ClassicGroup, Group, Shard, settings_of
 from bridge.engine.turn import Turn
@@ -146,6 +147,8 @@ def _group(group: Group) -> Iterator[DurableRecord]:
     yield GroupCreated(group_id, group.epoch)
     for member in group.members.values():
         yield MemberSubscribed(group_id, member.subscription)
+    for pattern, topics in group.hidden.items():
+        yield TopicsHidden(group_id, pattern, topics)
     if group.lost_natives:
         yield NativesLost(group_id)
     for member_id, partitions in group.target.items():

@@ -163,12 +163,16 @@ def rebalance_timeout_ms(group: ClassicGroup) -> int:
 
 Partitions = frozenset[TopicIdPartition]
 NO_PARTITIONS: Partitions = frozenset()
+HiddenTopics = Mapping[str, frozenset[TopicName]]
+"""What patterns match in a group that it is not given: whoever had that resolved may not DESCRIBE it (K11.4)."""
+NO_TOPICS: frozenset[TopicName] = frozenset()
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
     """One consumer group: durable facts, volatile ones, and indexes that follow from them.
 
+    `hidden` has no pattern that nobody has, and none of which nothing is hidden;
     `owners` names who has a partition in assigned or pending revocation, `target_owners` whose target names it,
     `grantable` what each member's target names and nobody holds; `name_sets` counts members per set of names,
     `names` such sets per name; `stable_at` counts STABLE members per epoch,
@@ -184,6 +188,7 @@ class Group:
     assignor: str = ""
     members: dict[MemberId, Member] = field(default_factory=dict)
     target: dict[MemberId, Partitions] = field(default_factory=dict)
+    hidden: dict[str, frozenset[TopicName]] = field(default_factory=dict)
 
     computed_at_ms: int | None = None
     delay: InitialDelay | None = None
@@ -263,12 +268,15 @@ def held_until_ms(state: Shard, group_id: GroupId) -> int:
     return 0 if group_id in state.resumed else state.no_assignment_before_ms
 
 
-def topic_names_of(state: Shard, subscription: Subscription) -> frozenset[TopicName]:
-    """The topics a member wants by name, those of its pattern included as far as it is resolved."""
-    if subscription.pattern is None:
+def topic_names_of(state: Shard, hidden: HiddenTopics, subscription: Subscription) -> frozenset[TopicName]:
+    """The topics a member wants by name, those of its pattern included as far as it is resolved, but for those that are
+    `hidden` in its group.
+    """
+    pattern = subscription.pattern
+    resolved = None if pattern is None else state.patterns.get(pattern)
+    if pattern is None or resolved is None:
         return subscription.names
-    resolved = state.patterns.get(subscription.pattern)
-    return subscription.names if resolved is None else subscription.names | resolved.topics
+    return subscription.names | (resolved.topics - hidden.get(pattern, NO_TOPICS))
 
 
 def groups_subscribed_to(state: Shard, names: AbstractSet[TopicName]) -> set[GroupId]:

@@ -74,6 +74,8 @@ STRANGER = ClientIdentity(client_id="stranger", client_host="/127.0.0.1")
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
 SPEAKS = st.sampled_from(list(Speaks))
 TOPICS = st.sampled_from([("foo",), ("bar",), ("foo", "bar"), ("foo", "later"), ("later",)])
+HIDDEN = st.none() | st.frozensets(st.sampled_from([TopicName("bar"), TopicName("later")]))
+"""What a broker says that a member may not see; None: it was not asked."""
 OWNED = st.sampled_from(["nothing said", "nothing", "assigned", "all"])
 TIMES_MS = st.sampled_from([1, 500, 3_000, 20_000, 50_000])
 
@@ -179,11 +181,19 @@ class EngineLaws(RuleBasedStateMachine):
         self.queue.append(AlterGroupConfigs(ref=ref, group_id=GROUP, alterations=alterations))
         self.open[ref] = self.queue[-1]
 
-    @rule(member=MEMBERS, instance=st.sampled_from([None, InstanceId("seat")]))
-    def join_by_pattern(self, member: str, instance: InstanceId | None) -> None:
+    @rule(member=MEMBERS, instance=st.sampled_from([None, InstanceId("seat")]), hidden=HIDDEN)
+    def join_by_pattern(self, member: str, instance: InstanceId | None, hidden: frozenset[TopicName] | None) -> None:
         """A member joins with a regular expression, perhaps on the static seat."""
         request = replace(join_request(member), subscribed_topic_names=None, subscribed_topic_regex="b.*")
-        self.queue_ask(self.bench.command(replace(request, instance_id=instance)))
+        self.queue_ask(self.bench.command(replace(request, instance_id=instance, hidden=hidden)))
+
+    @rule(member=MEMBERS, hidden=HIDDEN)
+    def hear_what_is_hidden(self, member: str, hidden: frozenset[TopicName] | None) -> None:
+        """A broker says of what the pattern matches what a member may not see."""
+        known = self.seat(member)
+        epoch = 1 if known is None else known.members[MemberId(member)].current.epoch
+        if epoch > 0:
+            self.queue_ask(self.bench.command(replace(beat_request(member, epoch), hidden=hidden)))
 
     @rule(member=MEMBERS, speaks=SPEAKS, says=OWNED, lag=st.sampled_from([0, 0, 0, 1]))
     def beat(self, member: str, speaks: Speaks, says: str, lag: int) -> None:
@@ -429,7 +439,7 @@ class EngineLaws(RuleBasedStateMachine):
             return
         wanted: set[TopicIdPartition] = set()
         for member_id, member in group.members.items():
-            topics = topic_ids_of(state, topic_names_of(state, member.subscription))
+            topics = topic_ids_of(state, topic_names_of(state, group.hidden, member.subscription))
             assert {partition.topic_id for partition in group.target.get(member_id, ())} <= topics
             wanted |= {TopicIdPartition(one, n) for one in topics for n in range(state.partition_counts[one])}
         given = [partition for partitions in group.target.values() for partition in partitions]

@@ -25,6 +25,7 @@ from bridge.coordinators.embedded.joins import STARTING, Joins, OwnRequests
 from bridge.coordinators.embedded.offset_watch import OffsetWatch
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.pattern_rights import PatternRights
 from bridge.coordinators.embedded.recommit import Recommit
 from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.coordinators.embedded.retention import Retention, has_groups, idle_groups, is_idle, live_groups
@@ -48,7 +49,7 @@ from bridge.engine.commands import (
     UnloadClassicGroups,
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted, RegularExpressionWanted
-from bridge.engine.queries import group_type, has_members, matched_topics, subscribed_names
+from bridge.engine.queries import group_type, has_members, matched_topics, subscribed_names, topics_matched
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
@@ -114,8 +115,10 @@ class EmbeddedGroups:
         self._patterns = Patterns(
             catalog, lambda: owner.shard.pattern_users, self.task.queue, lambda: self.task.has_queued
         )
+        self._patterns.matched = partial(topics_matched, owner.shard)
         owner.shares.patterns.told = self._patterns.told
-        self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns)
+        rights = PatternRights(owner.shard, clients.access, clock.now_ms)
+        self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns, rights)
         self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
         self.offsets = OffsetWatch(
             broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms, clock.now_ms
@@ -427,8 +430,7 @@ class EmbeddedGroups:
     def begins(self) -> None:
         """See `owner_task.Turning`."""
         self.owner.shares.end_turn()
-        if self._patterns.told:
-            self._patterns.told.clear()
+        self._patterns.turn_begins()
 
     def revived(self) -> None:
         """See `owner_task.Turning`."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
-from bridge.coordinators.embedded.regular_expressions import Judge, Patterns
+from bridge.coordinators.embedded.pattern_rights import PatternRights
+from bridge.coordinators.embedded.regular_expressions import Judge, Look, Patterns
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -90,7 +91,11 @@ class _Look:
 class JoinChecks:
     """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
 
-    def __init__(self, broker: Broker, catalog: Catalog, topics: TopicWatcher, patterns: Patterns) -> None:
+    def __init__(
+        self, broker: Broker, catalog: Catalog, topics: TopicWatcher, patterns: Patterns, rights: PatternRights
+    ) -> None:
+        self.rights = rights
+        """What of the topics that a pattern matches its group may be given."""
         self.claim: Claim = _free
         """Has other bridges know that a group is served here, or says which one has it."""
         self._broker = broker
@@ -146,10 +151,10 @@ class JoinChecks:
         self.forget(group_id)
         self._bypass(group_id, reason)
 
-    async def ask(self, questions: Questions, judge: Judge = lambda: None) -> Refusal | None:
-        """Ask what has to be asked; the refusal if the join can't be served now, or if `judge` refuses it.
+    async def ask(self, questions: Questions, judge: Judge = lambda: None, look: Look | None = None) -> Refusal | None:
+        """Ask what has to be asked; the refusal if the join can't be served now, or if `judge` or `look` refuse it.
 
-        It is asked of a join with a pattern, once the size of that is known and before anybody is told what it matches.
+        They are asked of a join with a pattern, once it is known what that matches and before anybody is told.
 
         Topics that can't be looked at again don't stop a join: what was seen before counts until the next look.
         """
@@ -169,11 +174,11 @@ class JoinChecks:
         except trio.TooSlowError:
             return _TOO_SLOW
         # Nothing is waited for behind this: topics that change until the member is in would be missed.
-        return await self._learn(questions, judge) if questions.pattern else None
+        return await self._learn(questions, judge, look) if questions.pattern else None
 
-    async def _learn(self, questions: Questions, judge: Judge) -> Refusal | None:
+    async def _learn(self, questions: Questions, judge: Judge, look: Look | None) -> Refusal | None:
         with trio.move_on_after(LOOK_TIMEOUT_MS / 1000):
-            return await self._patterns.learn(questions.pattern, judge)
+            return await self._patterns.learn(questions.pattern, judge, look)
         return _TOO_MUCH
 
     async def _look_at_topics(self, names: frozenset[TopicName]) -> None:

@@ -13,6 +13,7 @@ import trio
 from bridge.coordinators.arrivals import Arrival, request_fields, seats_named
 from bridge.coordinators.embedded.join_checks import JoinChecks, Questions, is_join
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.regular_expressions import Look
 from bridge.coordinators.ledger import Deliver
 from bridge.engine.outcome import Converted, NotConverted
 from bridge.supervision import LOOK_UP, Failures, start_guarded
@@ -112,7 +113,12 @@ class Joins:
     """Takes the requests of members in the order they come and hands on those that nothing holds up."""
 
     def __init__(
-        self, owner: EmbeddedOwner, checks: JoinChecks, supervised: Failures, admit: Admit, refuse: Refuse
+        self,
+        owner: EmbeddedOwner,
+        checks: JoinChecks,
+        supervised: Failures,
+        admit: Admit,
+        refuse: Refuse,
     ) -> None:
         self.waiting = WaitingRequests()
         self._owner = owner
@@ -150,10 +156,29 @@ class Joins:
             if questions.pattern and self._owner.would_refuse(arrival.client, request):
                 # What it matches is written down, and forgotten with the refusal: two entries for each that asks.
                 questions = replace(questions, pattern="")
+            questions = self._with_rights(arrival, questions)
             if questions and not (questions.worth_a_look and self.waiting.is_full):
                 self._begin_look(arrival, questions)
                 return
+        elif isinstance(request, ConsumerGroupHeartbeat) and self.waits() is None and not self.waiting.is_full:
+            nothing = Questions(request.group_id, asks_members=False, asks_topics=False)
+            if questions := self._with_rights(arrival, nothing):
+                self._begin_look(arrival, questions)
+                return
         self._let_in(arrival)
+
+    def _with_rights(self, arrival: Arrival, questions: Questions) -> Questions:
+        """The questions with that what of its pattern its member's group may see, where that is to be asked."""
+        request = arrival.request
+        if questions.pattern or not isinstance(request, ConsumerGroupHeartbeat):
+            return questions
+        due = self._checks.rights.due(arrival.ref, request)
+        # Whose heartbeat is refused resolves nothing for others.
+        return (
+            replace(questions, pattern=due)
+            if due and not self._owner.would_refuse(arrival.client, request)
+            else questions
+        )
 
     def _take_without_broker(
         self, arrival: Arrival, request: JoinGroup | ConsumerGroupHeartbeat, waits: Refusal
@@ -189,7 +214,8 @@ class Joins:
     async def _look_up(self, arrival: Arrival, questions: Questions) -> None:
         refusal: Refusal | None = _CUT_OFF
         try:
-            refusal = await self._checks.ask(questions, partial(self._owner.shares.foresee, arrival))
+            judge = partial(self._owner.shares.foresee, arrival)
+            refusal = await self._checks.ask(questions, judge, self._look_at_rights(arrival))
         except Exception as problem:
             self._supervised.count(LOOK_UP)
             fields = request_fields(arrival.request, arrival.client)
@@ -199,6 +225,12 @@ class Joins:
             for waiting in self.waiting.end(arrival.ref):
                 verdict = refusal if waiting is arrival else None
                 self._supervised.spare(LOOK_UP, partial(self._go_on, waiting, verdict, is_judged=waiting is arrival))
+
+    def _look_at_rights(self, arrival: Arrival) -> Look | None:
+        request = arrival.request
+        if not isinstance(request, ConsumerGroupHeartbeat):
+            return None
+        return partial(self._checks.rights.look, arrival.ref, request)
 
     def _go_on(self, arrival: Arrival, refusal: Refusal | None, *, is_judged: bool) -> None:
         if not is_judged:
@@ -213,6 +245,8 @@ class Joins:
         is_native = isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch >= JOIN_EPOCH
         if is_native and not self._owner.catalog.has_ids:
             self._refuse(arrival.ref, arrival.client, request, _NO_TOPIC_IDS)
+        elif isinstance(request, ConsumerGroupHeartbeat):
+            self._admit(replace(arrival, request=self._checks.rights.with_hidden(request)))
         else:
             self._admit(arrival)
 

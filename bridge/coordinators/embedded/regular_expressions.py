@@ -1,6 +1,6 @@
 """RE2 patterns of subscriptions and the topics that they match; the only door to google-re2."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -133,10 +133,16 @@ NO_ROOM = Refusal(
 )
 Order = Callable[[ResolveRegularExpression | ForgetRegularExpressions], None]
 Judge = Callable[[], Refusal | None]
+Look = Callable[[frozenset[TopicName]], Awaitable[Refusal | None]]
+"""Finds out what else has to be known of the topics that a pattern matches; the refusal if that can't be."""
 
 
 def _no_refusal() -> None:
     return None
+
+
+def _nothing_matches(_pattern: str) -> frozenset[TopicName]:
+    return frozenset()
 
 
 class Patterns:
@@ -161,6 +167,10 @@ class Patterns:
         """Whether somebody was let in who may have any of them as soon as that is carried out."""
         self._order = order
         self._patterns_max = patterns_max
+        self.matched: Callable[[str], frozenset[TopicName]] = _nothing_matches
+        """What one matches by the word of the engine."""
+        self._told_topics: dict[str, frozenset[TopicName]] = {}
+        """What those match that are in `told`."""
         self._changes = 0
         """How often topics have changed."""
         self._found: dict[str, ResolveRegularExpression] = {}
@@ -185,22 +195,26 @@ class Patterns:
         """
         return not pattern or pattern in self.told or (pattern in self._users() and pattern not in self._stale)
 
-    async def learn(self, pattern: str, judge: Judge = _no_refusal) -> Refusal | None:
+    async def learn(self, pattern: str, judge: Judge = _no_refusal, look: Look | None = None) -> Refusal | None:
         """Have it told what a pattern matches now, unless it was; others are served meanwhile.
 
         `judge` says whether who comes with it is refused: it is asked once the size of it is known, and before it is
-        told.
+        told. So is `look`, again as long as it matches something else by the time that is answered.
         """
         count_up(self._askers, pattern)
+        looked: frozenset[TopicName] | None = None
         try:
-            while not self.is_current(pattern):
-                if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
-                    return NO_ROOM
-                await self._try(pattern)
+            while True:
+                refusal = await self._be_current(pattern)
+                topics = self._topics_of(pattern)
+                if refusal is not None or look is None or topics == looked:
+                    break
+                refusal, looked = await look(topics), topics
+                if refusal is not None:
+                    break
+            if refusal is not None:
+                return refusal
             found = self._found.get(pattern)
-            if found is not None and found.error is not None:
-                # The engine would say the same, once that was written down, and what forgets it again.
-                return unreadable_pattern(pattern, found.error)
             refusal = judge()
             if refusal is None and found is not None:
                 self._order(self._found.pop(pattern))
@@ -209,6 +223,29 @@ class Patterns:
             count_down(self._askers, pattern)
             if pattern not in self._askers and self._found.pop(pattern, None) is not None:
                 self.told.pop(pattern, None)
+                self._told_topics.pop(pattern, None)
+
+    async def _be_current(self, pattern: str) -> Refusal | None:
+        """Find out what it matches now; why nobody may have it, if that is so."""
+        while not self.is_current(pattern):
+            if pattern not in self._users() and len(self._users()) + len(self.told) >= self._patterns_max:
+                return NO_ROOM
+            await self._try(pattern)
+        found = self._found.get(pattern)
+        if found is not None and found.error is not None:
+            # The engine would say the same, once that was written down, and what forgets it again.
+            return unreadable_pattern(pattern, found.error)
+        return None
+
+    def _topics_of(self, pattern: str) -> frozenset[TopicName]:
+        told = self._told_topics.get(pattern) if pattern in self.told else None
+        return self.matched(pattern) if told is None else told
+
+    def turn_begins(self) -> None:
+        """The engine hears what it was told."""
+        if self.told:
+            self.told.clear()
+            self._told_topics.clear()
 
     async def _try(self, pattern: str) -> None:
         """Look for what it matches, or wait for whoever does: it is not told if topics change meanwhile."""
@@ -231,6 +268,7 @@ class Patterns:
             is_awaited = pattern in self._stale or pattern in self._users()
             self._stale.discard(pattern)
             self.told[pattern] = pattern_bytes(pattern, found.topics)
+            self._told_topics[pattern] = found.topics
             self._found[pattern] = ResolveRegularExpression(pattern, found.topics, found.error)
             if is_awaited:
                 self._order(self._found.pop(pattern))
@@ -240,6 +278,7 @@ class Patterns:
         not yet that a pattern matches them, which no change of topics would ever tell it then.
         """
         self.told.clear()
+        self._told_topics.clear()
         self._found.clear()
         self.topics_changed()
 
@@ -248,6 +287,7 @@ class Patterns:
         self._changes += 1
         self._stale = {*self._users(), *(self.told.keys() - self._found.keys())}
         self.told.clear()
+        self._told_topics.clear()
         self._found.clear()
         self._wake()
 

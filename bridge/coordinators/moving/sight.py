@@ -10,25 +10,20 @@ from functools import partial
 import trio
 
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.hidden_topics import Hidden, ask_which_are_hidden
 from bridge.coordinators.moving.proof import GATHER_S
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
 from bridge.ports import Broker, BrokerUnreachable
-from bridge.session.contracts import Access, BrokerAccess
-from bridge.wire.apis import ApiKey
+from bridge.session.contracts import Access
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer_protocol import MalformedBlob
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName, TopicPartition, Via
-from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
     FetchedGroup,
-    GroupOffsets,
     OffsetCommit,
-    OffsetFetch,
-    OffsetFetchReply,
-    TopicOffsets,
     TxnOffsetCommit,
 )
 
@@ -42,8 +37,6 @@ COMMITS_S = 10.0
 """How long the look at commits may take in all, of a broker that answers late; nothing is known then."""
 TOPICS_S = 2.0
 """How long brokers may take to say which topics clients may see; of whom they don't, nothing is known."""
-OFFSET_FETCH_UNTIL = 7
-"""The last version that asks for one group and names topics."""
 
 HEAR_S = GATHER_S
 """How long a look waits for the next word of members that nobody heard here, as behind a restart of the bridge; who has
@@ -228,50 +221,21 @@ async def find_hidden_topics(
     open_questions, unasked = set(wanted), set(wanted)
     done = trio.Event()
 
-    def take(member_id: MemberId, found: tuple[TopicName, ...] | None) -> None:
+    def take(member_id: MemberId, found: Hidden | ErrorCode) -> None:
         open_questions.discard(member_id)
-        if found is not None:
+        if not isinstance(found, ErrorCode):
             unasked.discard(member_id)
-        if found:
-            hidden[member_id] = found
+            if found:
+                hidden[member_id] = found
         if not open_questions:
             done.set()
 
     for member_id, (via, topics) in wanted.items():
-        _ask_which_are_hidden(access(via), group_id, topics, partial(take, member_id))
+        ask_which_are_hidden(access(via), group_id, topics, partial(take, member_id))
     if wanted:
         with trio.move_on_after(TOPICS_S):
             await done.wait()
     return dict(hidden), frozenset(unasked)
-
-
-def _ask_which_are_hidden(
-    way: BrokerAccess,
-    group_id: GroupId,
-    topics: tuple[TopicName, ...],
-    take: Callable[[tuple[TopicName, ...] | None], None],
-) -> None:
-    """A fetch of offsets changes nothing, and is answered by the coordinator, which every member is connected to; None:
-    nobody answers.
-    """
-    highest = way.highest_version(ApiKey.OFFSET_FETCH)
-    if highest is None:
-        take(None)
-        return
-    wanted = tuple(TopicOffsets(name=name, partitions=(0,)) for name in topics)
-    question = OffsetFetch(groups=(GroupOffsets(group_id=group_id, topics=wanted),))
-    way.ask(None, question, lambda reply: take(_hidden_in(reply)), min(highest, OFFSET_FETCH_UNTIL))
-
-
-def _hidden_in(reply: GroupReply | None) -> tuple[TopicName, ...] | None:
-    if not isinstance(reply, OffsetFetchReply) or any(group.error is not ErrorCode.NONE for group in reply.groups):
-        # A coordinator that moves tells nothing of topics.
-        return None
-    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    found = {
-        one.name for group in reply.groups for one in group.topics if any(it.error is denied for it in one.partitions)
-    }
-    return tuple(sorted(found))
 
 
 # ------------------------------------------------------------------------------------------------------------ a look

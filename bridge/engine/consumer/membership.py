@@ -11,8 +11,18 @@ from bridge.engine.records import (
     MemberSubscribed,
     Record,
     TargetAssigned,
+    TopicsHidden,
 )
-from bridge.engine.state import NO_PARTITIONS, Group, Shard, is_in_flight, settings_of, topic_names_of
+from bridge.engine.state import (
+    NO_PARTITIONS,
+    NO_TOPICS,
+    Group,
+    HiddenTopics,
+    Shard,
+    is_in_flight,
+    settings_of,
+    topic_names_of,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
@@ -153,7 +163,8 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
     fault = _find_pattern_fault(state, after)
     if fault is not None:
         return fault
-    has_new_topics = _wants_other_topics(state, before, after)
+    hidden = _hidden_by(group, after, command.request)
+    has_new_topics = _wants_other_topics(state, group, hidden, before, after)
     records: tuple[Record, ...] = ()
     if group.group_id not in state.groups:
         records = (GroupCreated(group.group_id, group.epoch),)
@@ -161,6 +172,8 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         records += take_seat(state, group, seat, after)
     elif after is not before and after != before:
         records += (MemberSubscribed(group.group_id, after),)
+    if after.pattern is not None and hidden is not group.hidden:
+        records += (TopicsHidden(group.group_id, after.pattern, hidden.get(after.pattern, NO_TOPICS)),)
     joins_two_seats = seat.replaced is not None and seat.member is not None
     request = command.request
     is_full = is_full_request(request)
@@ -290,13 +303,31 @@ def unreadable_pattern(pattern: str, error: str) -> Refusal:
     return Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, told)
 
 
-def _wants_other_topics(state: Shard, before: Subscription | None, after: Subscription) -> bool:
-    """Whether the group's epoch must move: names or pattern changed; a newcomer with topics changes them (K2.23)."""
-    if before is after:
+def _hidden_by(group: Group, after: Subscription, request: ConsumerGroupHeartbeat) -> HiddenTopics:
+    """What is hidden from the group once this is carried out; its own where nobody was asked, or that is known.
+
+    Whose static seat is taken may be the only one who has the pattern, with whom what is hidden would go.
+    """
+    if request.hidden is None or after.pattern is None:
+        return group.hidden
+    is_known = group.hidden.get(after.pattern, NO_TOPICS) == request.hidden
+    if is_known and not (request.hidden and request.instance_id is not None):
+        return group.hidden
+    return {**group.hidden, after.pattern: request.hidden}
+
+
+def _wants_other_topics(
+    state: Shard, group: Group, hidden: HiddenTopics, before: Subscription | None, after: Subscription
+) -> bool:
+    """Whether the group's epoch must move: names or pattern changed, or what is hidden; a newcomer with topics changes
+    them (K2.23).
+    """
+    if before is after and hidden is group.hidden:
         return False
+    wanted = topic_names_of(state, hidden, after)
     if before is None:
-        return bool(topic_names_of(state, after))
-    return before.names != after.names or topic_names_of(state, before) != topic_names_of(state, after)
+        return bool(wanted) or topic_names_of(state, group.hidden, after) != wanted
+    return before.names != after.names or topic_names_of(state, group.hidden, before) != wanted
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:

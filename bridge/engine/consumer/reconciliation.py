@@ -131,7 +131,7 @@ def next_current(state: Shard, group: Group, ask: Ask) -> Current:
         owned=ask.owned,
         reported_epoch=ask.reported_epoch,
         is_free=lambda partition: is_free_for(state, group, ask.member_id, partition),
-        topics=_topic_ids(state, member) if ask.has_new_topics and current.assigned else None,
+        topics=_topic_ids(state, group, member) if ask.has_new_topics and current.assigned else None,
     )
     return reconcile(current, around)
 
@@ -218,5 +218,5 @@ def _key(kind: DeadlineKind, ask: Ask) -> DeadlineKey:
     return DeadlineKey(kind, ask.group_id, ask.member_id)
 
 
-def _topic_ids(state: Shard, member: Member) -> frozenset[TopicId]:
-    return topic_ids_of(state, topic_names_of(state, member.subscription))
+def _topic_ids(state: Shard, group: Group, member: Member) -> frozenset[TopicId]:
+    return topic_ids_of(state, topic_names_of(state, group.hidden, member.subscription))

@@ -46,7 +46,7 @@ def find_hints(state: Shard, group: Group, asks: Iterable[Ask]) -> Mapping[Membe
     hints: dict[MemberId, Partitions] = {}
     taken: set[TopicIdPartition] = set()
     for ask in sorted(newcomers, key=lambda ask: (-ask.claimed_generation, seat_of(ask.member_id, ask.instance_id))):
-        wanted = topic_ids_of(state, topic_names_of(state, group.members[ask.member_id].subscription))
+        wanted = topic_ids_of(state, topic_names_of(state, group.hidden, group.members[ask.member_id].subscription))
         unowned = ask.claimed.difference(group.target_owners).difference(taken)
         found = frozenset(partition for partition in unowned if partition.topic_id in wanted)
         if found:
@@ -175,7 +175,7 @@ def take_kept_seat(turn: Turn, group: Group, newcomer: MemberId) -> bool:
     Who wants other topics by now is no replacement.
     """
     subscription = group.members[newcomer].subscription
-    wanted = topic_ids_of(turn.state, topic_names_of(turn.state, subscription))
+    wanted = topic_ids_of(turn.state, topic_names_of(turn.state, group.hidden, subscription))
 
     def fits(seat: KeptSeat) -> bool:
         return all(one.topic_id in wanted for one in seat.partitions)

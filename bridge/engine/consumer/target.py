@@ -188,7 +188,7 @@ def make_spec(state: Shard, group: Group, hints: Mapping[MemberId, Partitions] =
         subscription = member.subscription
         interest = (subscription.names, subscription.pattern)
         if interest not in topics:
-            topics[interest] = topic_ids_of(state, topic_names_of(state, subscription))
+            topics[interest] = topic_ids_of(state, topic_names_of(state, group.hidden, subscription))
         members[member_id] = MemberSubscription(
             member_id=member_id,
             instance_id=subscription.instance_id,

@@ -242,7 +242,7 @@ class EngineFollower:
             member_id=member_id,
             protocol=PROTOCOLS[subscription.speaks],
             instance_id=subscription.instance_id,
-            inputs=self.inputs_of(subscription),
+            inputs=self.inputs_of(track.group_id, subscription),
             member_epoch=current.epoch,
             reached=current.epoch if current.state is MemberState.STABLE else facts.UNKNOWN_EPOCH,
             assigned=self._topics(current.assigned),
@@ -281,26 +281,28 @@ class EngineFollower:
         if member_id in group.members:
             return
         join = group.joins.pop_member(member_id, subscription.instance_id, subscription.identity)
-        self._classic.tell_join(group, join or self.join_of(subscription, at_us), member_id)
+        self._classic.tell_join(group, join or self.join_of(group_id, subscription, at_us), member_id)
 
-    def join_of(self, subscription: Subscription, at_us: int) -> Join:
+    def join_of(self, group_id: GroupId, subscription: Subscription, at_us: int) -> Join:
         """What the engine knows of a member, as if it had just joined."""
         return Join(
             member_id=subscription.member_id,
             instance_id=subscription.instance_id,
             protocol=PROTOCOLS[subscription.speaks],
-            inputs=self.inputs_of(subscription),
+            inputs=self.inputs_of(group_id, subscription),
             at_us=at_us,
         )
 
-    def inputs_of(self, subscription: Subscription) -> Inputs:
-        """What the engine knows that a member told."""
+    def inputs_of(self, group_id: GroupId, subscription: Subscription) -> Inputs:
+        """What the engine knows that a member told; topics are those that its group may be given."""
+        group = self._shard.groups.get(group_id)
+        hidden = {} if group is None else group.hidden
         return Inputs(
             client_id=subscription.identity.client_id,
             client_host=subscription.identity.client_host,
             library=subscription.identity.software_name,
             library_version=subscription.identity.software_version,
-            topics=tuple(sorted(topic_names_of(self._shard, subscription))),
+            topics=tuple(sorted(topic_names_of(self._shard, hidden, subscription))),
             pattern=subscription.pattern,
             assignors=() if subscription.assignor is None else (subscription.assignor,),
             rebalance_timeout_ms=subscription.rebalance_timeout_ms,

@@ -8,9 +8,12 @@ from trio.testing import MockClock
 
 from bridge.coordinators.catalog import Catalog, TopicsChange, TopicWatcher
 from bridge.coordinators.embedded.join_checks import JoinChecks, Questions, is_join, wanted_topics
+from bridge.coordinators.embedded.pattern_rights import PatternRights
 from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.net.clock import TrioClock
+from bridge.session.contracts import NoAccess
 from tests.support.embedded_world import FakeBroker, join_request, leave_request, native_join
+from tests.support.engine_bench import Bench
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.errors import ErrorCode, Refusal
@@ -25,7 +28,8 @@ def gate_of(broker: FakeBroker) -> JoinChecks:
         """Nobody listens."""
 
     topics = TopicWatcher(broker, catalog, ignore, TrioClock(), 5_000)
-    return JoinChecks(broker, catalog, topics, Patterns(catalog, tuple, lambda _: None))
+    rights = PatternRights(Bench().state, lambda _: NoAccess(), TrioClock().now_ms)
+    return JoinChecks(broker, catalog, topics, Patterns(catalog, tuple, lambda _: None), rights)
 
 
 async def test_what_is_known_is_not_asked_again(autojump_clock: MockClock) -> None:

@@ -18,6 +18,7 @@ from bridge.engine.records import (
     SeatTaken,
     TargetAssigned,
     TopicSeen,
+    TopicsHidden,
 )
 from bridge.engine.records_codec import TABLE, decode, encode
 from tests.support.engine_bench import FOO, GROUP, IDENTITY, parts, topic
@@ -73,6 +74,7 @@ def test_every_durable_record_has_a_row() -> None:
         (TopicSeen(topic("foo", 6)), f'["topic",1,[["{FOO_HEX}","foo",6]]]'),
         (RegularExpressionResolved("f.*", frozenset({FOO}), None), '["pattern",1,["f.*",["foo"],null]]'),
         (RegularExpressionForgotten("f.*"), '["pattern-gone",1,["f.*"]]'),
+        (TopicsHidden(GROUP, "f.*", frozenset({FOO})), '["topics-hidden",1,["orders","f.*",["foo"]]]'),
     ],
 )
 def test_written_form_stays(record: DurableRecord, data: str) -> None:

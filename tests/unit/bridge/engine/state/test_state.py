@@ -24,9 +24,9 @@ def test_pattern_resolved_adds_its_topics() -> None:
     bench = Bench()
     bench.join("a")
     wish = replace(bench.member("a").subscription, pattern="b.*")
-    assert topic_names_of(bench.state, wish) == {FOO}
+    assert topic_names_of(bench.state, {}, wish) == {FOO}
     bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
-    assert topic_names_of(bench.state, wish) == {FOO, BAR}
+    assert topic_names_of(bench.state, {}, wish) == {FOO, BAR}
 
 
 def test_unknown_topic_has_no_id() -> None:

@@ -1,0 +1,188 @@
+"""A group is not given what its pattern matches and whoever had that resolved may not see."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from bridge.coordinators.embedded.pattern_rights import AGAIN_MS, FRESH_MS
+from bridge.engine.settings import EngineSettings
+from bridge.session.contracts import OnAnswer
+from bridge.wire.codec.registry import Request
+from tests.support.embedded_world import FakeVia, World, embedded_world, native_join, told_of_topics
+from tests.support.memory_journal import MemoryJournal
+from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.offsets import FetchedGroup, OffsetFetch, OffsetFetchReply
+
+SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
+SECRET, LATER = (Topic(TopicId(bytes([number]) * 16), TopicName(f"t-{number}"), 1) for number in (7, 8))
+HIDDEN = frozenset({SECRET.name, LATER.name})
+BEAT = ConsumerGroupHeartbeat(group_id=GROUP, member_id=MemberId("a"), member_epoch=1)
+
+
+@dataclass(slots=True)
+class Sight(FakeVia):
+    """A connection whose client may not see some topics, and what was asked on it; `error` refuses the question."""
+
+    hidden: frozenset[TopicName] = HIDDEN
+    error: ErrorCode = ErrorCode.NONE
+    is_silent: bool = False
+    asked: list[tuple[TopicName, ...]] = field(default_factory=list)
+
+    def ask(self, ref: RequestRef | None, request: Request, on_answer: OnAnswer, version: int | None = None) -> None:
+        """See `session.contracts.BrokerAccess`."""
+        assert isinstance(request, OffsetFetch)
+        (group,) = request.groups
+        self.asked.append(tuple(one.name for one in group.topics or ()))
+        if self.is_silent:
+            return
+        if self.error is not ErrorCode.NONE:
+            on_answer(OffsetFetchReply(groups=(FetchedGroup(group_id=group.group_id, topics=(), error=self.error),)))
+            return
+        topics = group.topics or ()
+        told = (
+            told_of_topics(
+                replace(group, topics=tuple(one for one in topics if (one.name in self.hidden) is hides)), code
+            )
+            for hides, code in ((True, ErrorCode.TOPIC_AUTHORIZATION_FAILED), (False, ErrorCode.NONE))
+        )
+        both = tuple(one for part in told for one in part.topics)
+        on_answer(OffsetFetchReply(groups=(FetchedGroup(group_id=group.group_id, topics=both),)))
+
+
+def comes(member_id: str = "a") -> ConsumerGroupHeartbeat:
+    """A member with a pattern that matches all."""
+    return replace(native_join(member_id), subscribed_topic_names=None, subscribed_topic_regex=".*")
+
+
+async def told(world: World, request: ConsumerGroupHeartbeat, via: FakeVia) -> ConsumerGroupHeartbeatReply:
+    """What a heartbeat is answered."""
+    return await world.answer(world.send(request, via), ConsumerGroupHeartbeatReply)
+
+
+def has(world: World, topics: Iterable[Topic]) -> set[TopicName]:
+    """Of which of these topics, and of the one that all see, somebody is to have partitions."""
+    names = {topic.topic_id: topic.name for topic in topics}
+    target = world.groups.owner.shard.groups[GROUP].target
+    return {names.get(one.topic_id, TOPIC) for share in target.values() for one in share}
+
+
+async def changed(world: World, *topics: Topic) -> None:
+    """The cluster has further topics, and everybody knows."""
+    world.broker.topics = [*world.broker.topics, *topics]
+    await world.groups.look_at_topics()
+    await wait_all_tasks_blocked()
+
+
+async def test_group_is_given_what_the_first_that_came_may_see(autojump_clock: MockClock) -> None:
+    """Also behind a restart; whoever comes next with the pattern asks nobody."""
+    journal, via, other = MemoryJournal(), Sight(), Sight(connection=2, hidden=frozenset())
+    async with embedded_world(SETTINGS) as world:
+        world.groups.keep(journal)
+        world.broker.topics.append(SECRET)
+        assert (await told(world, comes(), via)).error is ErrorCode.NONE
+        assert via.asked == [(TOPIC, SECRET.name)]
+        assert has(world, (SECRET,)) == {TOPIC}
+        assert (await told(world, comes("b"), other)).error is ErrorCode.NONE
+        assert other.asked == []
+        live = world.groups.owner.shard.groups[GROUP]
+        assert live.hidden == {".*": frozenset({SECRET.name})}
+        await wait_all_tasks_blocked()
+    async with embedded_world(SETTINGS) as world:
+        world.groups.keep(journal)
+        again = world.groups.owner.shard.groups[GROUP]
+        assert (again.hidden, again.target, again.epoch) == (live.hidden, live.target, live.epoch)
+
+
+async def test_topic_that_comes_later_is_asked_about_by_the_next_that_is_heard(autojump_clock: MockClock) -> None:
+    """Before it is told of any partition."""
+    via = Sight()
+    async with embedded_world(SETTINGS) as world:
+        joined = await told(world, comes(), via)
+        await changed(world, LATER)
+        beaten = await told(world, replace(BEAT, member_epoch=joined.member_epoch), via)
+        assert via.asked == [(TOPIC,), (TOPIC, LATER.name)]
+        assert has(world, (LATER,)) == {TOPIC}
+        assert LATER.topic_id not in {one.topic_id for one in beaten.assignment or ()}
+
+
+async def test_right_that_is_given_counts_when_it_is_asked_again(autojump_clock: MockClock) -> None:
+    """As in Kafka after ten minutes, where nothing else changes."""
+    via = Sight()
+    async with embedded_world(replace(SETTINGS, group_consumer_session_timeout_ms=2 * AGAIN_MS)) as world:
+        world.broker.topics.append(SECRET)
+        joined = await told(world, comes(), via)
+        via.hidden = frozenset()
+        autojump_clock.jump((AGAIN_MS - 1) / 1000)
+        whole = replace(comes(), member_epoch=joined.member_epoch, rebalance_timeout_ms=60_000)
+        await told(world, whole, via)
+        assert has(world, (SECRET,)) == {TOPIC}
+        autojump_clock.jump(1.0)
+        await told(world, whole, via)
+        assert has(world, (SECRET,)) == {TOPIC, SECRET.name}
+        assert world.groups.owner.shard.groups[GROUP].hidden == {}
+
+
+async def test_those_who_come_at_once_ask_once(autojump_clock: MockClock) -> None:
+    """And wait for the same answer."""
+    via = Sight()
+    async with embedded_world(SETTINGS) as world:
+        world.broker.topics.append(SECRET)
+        refs = [world.send(comes(f"m-{number}"), via) for number in range(50)]
+        for ref in refs:
+            assert (await world.answer(ref, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        assert len(via.asked) == 1
+        assert has(world, (SECRET,)) == {TOPIC}
+
+
+async def refused(make: Callable[[], Sight]) -> ConsumerGroupHeartbeatReply:
+    """What a member is told that comes where brokers do not say what it may see."""
+    async with embedded_world(SETTINGS) as world:
+        reply = await told(world, comes(), make())
+        assert GROUP not in world.groups.owner.shard.groups
+        return reply
+
+
+async def test_who_comes_is_refused_where_no_broker_says_what_it_may_see(autojump_clock: MockClock) -> None:
+    """What nobody says is no right."""
+    assert (await refused(lambda: Sight(is_silent=True))).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert (await refused(lambda: Sight(versions={}))).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    denied = await refused(lambda: Sight(error=ErrorCode.GROUP_AUTHORIZATION_FAILED))
+    assert denied.error is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+async def test_member_goes_on_while_its_broker_says_nothing(autojump_clock: MockClock) -> None:
+    """And is given nothing new; it is asked again soon, and not with every heartbeat."""
+    via = Sight()
+    async with embedded_world(SETTINGS) as world:
+        joined = await told(world, comes(), via)
+        await changed(world, LATER)
+        via.is_silent = True
+        epoch = joined.member_epoch
+        for _ in range(3):
+            beaten = await told(world, replace(BEAT, member_epoch=epoch), via)
+            assert beaten.error is ErrorCode.NONE
+            epoch = beaten.member_epoch
+        assert len(via.asked) == 2
+        assert has(world, (LATER,)) == {TOPIC}
+        via.is_silent, via.hidden = False, frozenset()
+        autojump_clock.jump(FRESH_MS / 1000)
+        await told(world, replace(comes(), member_epoch=epoch), via)
+        assert has(world, (LATER,)) == {TOPIC, LATER.name}
+
+
+async def test_what_is_hidden_goes_with_the_last_that_has_the_pattern(autojump_clock: MockClock) -> None:
+    """And stays while its only member says everything over again."""
+    via = Sight()
+    async with embedded_world(SETTINGS) as world:
+        world.broker.topics.append(SECRET)
+        joined = await told(world, comes(), via)
+        whole = replace(comes(), member_epoch=joined.member_epoch, rack_id="b")
+        await told(world, whole, via)
+        group = world.groups.owner.shard.groups[GROUP]
+        assert group.hidden == {".*": frozenset({SECRET.name})}
+        await told(world, replace(whole, subscribed_topic_regex="", subscribed_topic_names=(TOPIC,)), via)
+        assert group.hidden == {}
