@@ -1,5 +1,7 @@
 """Groups of road upstream as the admin room shows them."""
 
+from functools import partial
+
 import trio
 from trio.testing import MockClock
 
@@ -54,6 +56,11 @@ async def test_member_that_has_to_let_go_makes_its_group_reconcile(autojump_cloc
         assert [(one.state, one.assigned, one.generation) for one in view.members] == [("Leaving", (), None)]
 
 
+def _count_all(views: UpstreamViews) -> None:
+    for _ in views.counts():
+        pass
+
+
 async def test_counting_groups_takes_no_look_at_members(autojump_clock: MockClock) -> None:
     """Anybody may ask for the metrics as often as it likes: each time what every member has was compared with what it
     should have, while everybody else waited.
@@ -66,5 +73,5 @@ async def test_counting_groups_takes_no_look_at_members(autojump_clock: MockCloc
                 await world.form(f"m{number}", granted(9, *range(number * size, (number + 1) * size)), FakeVia(number))
             (count,) = views.counts()
             assert (count.state, count.classic_members) == ("Stable", size)
-            taken.append(work_of(lambda views=views: list(views.counts())).lines)
+            taken.append(work_of(partial(_count_all, views)).lines)
     assert taken[0] == taken[1]

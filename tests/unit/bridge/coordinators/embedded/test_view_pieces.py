@@ -1,9 +1,8 @@
 """Many groups are shown in pieces, between which others are served."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import trio
@@ -11,12 +10,15 @@ from trio.testing import MockClock
 
 from bridge.coordinators.embedded import view_pieces, views
 from bridge.coordinators.embedded.view_pieces import PIECE_MEMBERS, ViewPieces
+from bridge.engine.describe import describe_consumer_group
+from bridge.engine.state import Shard
 from tests.support.embedded_world import embedded_world, native_join
 from translators.dialects.admin import DescribeGroups, DescribeGroupsReply
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeReply,
     ConsumerGroupHeartbeatReply,
+    DescribedConsumerGroup,
 )
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -85,11 +87,10 @@ async def test_groups_are_looked_at_in_pieces(monkeypatch: pytest.MonkeyPatch, a
     """Whoever named 10,000 groups kept everybody waiting until the last of their members was looked at."""
     monkeypatch.setattr(view_pieces, "PIECE_MEMBERS", 4)
     looked = list[GroupId]()
-    describe: Callable[..., Any] = views.describe_consumer_group
 
-    def count(shard: object, group_id: GroupId) -> object:
+    def count(shard: Shard, group_id: GroupId) -> DescribedConsumerGroup:
         looked.append(group_id)
-        return describe(shard, group_id)
+        return describe_consumer_group(shard, group_id)
 
     monkeypatch.setattr(views, "describe_consumer_group", count)
     async with embedded_world() as world:
