@@ -203,7 +203,8 @@ class Settings(KafkaSettings):
     limits_connections_max: int = key(
         "limits.connections.max",
         10_000,
-        "Client connections at once, as far as file descriptors go (2 each, 128 are kept); others are closed at once.",
+        "Client connections at once, as far as file descriptors go (2 each; 128 are kept, and 2 for each broker beyond "
+        "8); others are closed at once.",
         within(),
     )
     limits_connections_address_rate_max: int = key(

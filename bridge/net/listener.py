@@ -16,8 +16,16 @@ KEPT = 128
 """Descriptors that clients may not have: for the bridge's own questions, listeners, the journal, the admin API."""
 KEPT_FOR_ADMIN = 64
 """Of these, those that programs which ask the admin API may have; what no client can have is theirs, too."""
+KEPT_FOR_PIPES = 32
+"""Of these, those by which large requests and answers go through inside the kernel; each such pipe takes two."""
+ADMIN_LEFT_OVER = 192
+"""Of what no client can have, so much is for programs before it is for pipes."""
 PER_CLIENT = 2
 """A client's own connection, and the one to its broker."""
+BROKERS_KEPT, PER_BROKER = 8, 2
+"""Of so many brokers the listener, and the connection for the bridge's own questions, are among those that are kept;
+of further ones they are taken from what clients may have: a cluster of 100 had more listeners than are kept for all.
+"""
 _USED_UP = frozenset({errno.EMFILE, errno.ENFILE})
 ADVICE = "raise the limit of open files (ulimit -n, LimitNOFILE of systemd)"
 
@@ -42,9 +50,23 @@ def limit() -> int:
     return soft if soft != resource.RLIM_INFINITY else 1 << 30
 
 
-def clients_max(wanted: int) -> int:
-    """How many clients there may be at once with these descriptors, at most `wanted`."""
-    return min(wanted, max(1, (limit() - KEPT) // PER_CLIENT))
+def clients_max(wanted: int, brokers: int = 0) -> int:
+    """How many clients there may be at once with these descriptors, at most `wanted`, beside so many brokers."""
+    taken = PER_BROKER * max(0, brokers - BROKERS_KEPT)
+    return min(wanted, max(1, (limit() - KEPT - taken) // PER_CLIENT))
+
+
+def tell_clients_max(wanted: int) -> None:
+    """Say at the start where there can't be as many clients as are wanted."""
+    if (served := clients_max(wanted)) < wanted:
+        told = "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s"
+        LOG.info(told, served, wanted, limit(), ADVICE)
+
+
+def pipes_max(wanted: int) -> int:
+    """How many pipes there may be at once, as far as descriptors go, beside `wanted` clients."""
+    left_over = limit() - KEPT - PER_CLIENT * clients_max(wanted) - ADMIN_LEFT_OVER
+    return (KEPT_FOR_PIPES + max(0, left_over)) // 2
 
 
 def admin_connections_max(wanted: int) -> int:

@@ -31,12 +31,14 @@ from bridge.net.listener import (
     bound_port,
     clients_max,
     is_used_up,
-    limit,
     listen,
+    pipes_max,
+    tell_clients_max,
 )
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
+from bridge.net.splicing import Pipes
 from bridge.net.tls import CertificateFiles, Certificates, ClientCertificates, Renewed, broker_context, client_context
 from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport
@@ -182,6 +184,7 @@ class Proxy:
             place=services.place,
             counters=services.counters,
             failures=services.failures,
+            pipes=Pipes(pipes_max(settings.limits.connections_max)),
             in_flight=InFlight(settings.limits.all_inflight_bytes_max),
             unauthenticated=InFlight(settings.limits.unauthenticated_bytes_max),
             grants=Grants(settings.limits.grant_ms, settings.limits.grants_max),
@@ -191,12 +194,7 @@ class Proxy:
         self._accepting: list[trio.CancelScope] = []
         self._open = OpenConnections(settings.limits)
         self._spare = Spare()
-        self._clients_max = clients_max(settings.limits.connections_max)
-        if self._clients_max < settings.limits.connections_max:
-            LOG.info(
-                "EB-NET-024: %d clients are served at once, not %d (limits.connections.max), of %d descriptors; %s",
-                *(self._clients_max, settings.limits.connections_max, limit(), ADVICE),
-            )
+        tell_clients_max(settings.limits.connections_max)
         first = listen(settings.listen)
         self.bootstrap = Address(settings.advertised_host or settings.listen.host, bound_port(first))
         self._names: HostNames | None = None
@@ -335,9 +333,10 @@ class Proxy:
             client.close()
             self._turn_away(Rejected(reason, ""), host)
             return
-        if self._open.count >= self._clients_max:
+        wanted = self._settings.limits.connections_max
+        if self._open.count >= clients_max(wanted, len(self.brokers)):
             client.close()
-            is_full = self._open.count >= self._settings.limits.connections_max
+            is_full = self._open.count >= wanted
             self._refused(CloseReason.TOO_MANY_CONNECTIONS if is_full else CloseReason.NO_DESCRIPTORS)
             return
         self._open.begin("" if is_brought else host)

@@ -41,16 +41,25 @@ class Pipe:
 class Pipes:
     """Pipes to be borrowed while bytes flow, so that an idle connection has none."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _SPARE_PIPES_MAX) -> None:
+        """At most so many at once: whoever sends half of a large request, or takes half of an answer, keeps one for as
+        long as it likes, and 64 of them had all descriptors that are kept for brokers, journal and admin API.
+        """
+        self._most = most
+        self._lent = 0
         self._spare: list[Pipe] = []
 
     def borrow(self) -> Pipe:
         """An empty pipe."""
-        return self._spare.pop() if self._spare else Pipe()
+        pipe = self._spare.pop() if self._spare else Pipe()
+        self._lent += 1
+        return pipe
 
     def can_lend(self) -> bool:
         """Whether there is a pipe to borrow; without a file descriptor for one, bytes are copied instead."""
         if not self._spare:
+            if self._lent >= self._most:
+                return False
             try:
                 self._spare.append(Pipe())
             except OSError:
@@ -59,6 +68,7 @@ class Pipes:
 
     def give_back(self, pipe: Pipe, *, is_empty: bool) -> None:
         """Return a pipe; one that still holds bytes is closed."""
+        self._lent -= 1
         if is_empty and len(self._spare) < _SPARE_PIPES_MAX:
             self._spare.append(pipe)
         else:

@@ -109,3 +109,22 @@ async def test_sink_that_is_gone_raises_and_its_pipe_is_not_used_again() -> None
     assert not can_splice(ends.source, ends.sink)
     pipe.close()
     ends.close()
+
+
+def test_no_more_pipes_are_lent_than_there_may_be() -> None:
+    """Whoever sends half of a large request keeps one: 64 of them had every descriptor that is kept for brokers, the
+    journal and the admin API. Who gets none is copied for.
+    """
+    pipes = Pipes(2)
+    assert pipes.can_lend()
+    first = pipes.borrow()
+    assert pipes.can_lend()
+    second = pipes.borrow()
+    assert not pipes.can_lend()
+    pipes.give_back(first, is_empty=True)
+    assert pipes.can_lend()
+    assert pipes.borrow() is first
+    pipes.give_back(second, is_empty=False)
+    assert pipes.can_lend()
+    pipes.give_back(first, is_empty=True)
+    pipes.close()

@@ -19,6 +19,7 @@ from bridge.net.listener import (
     clients_max,
     is_used_up,
     listen,
+    pipes_max,
     raise_limit,
 )
 from bridge.ports import BrokerUnreachable
@@ -48,6 +49,22 @@ def test_clients_get_two_descriptors_each_and_the_bridge_keeps_some(
     """One to the client and one to its broker; the rest is for brokers, journal and admin API."""
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
     assert clients_max(10_000) == clients
+
+
+@pytest.mark.parametrize(("brokers", "clients"), [(0, 448), (8, 448), (9, 447), (100, 356), (2_000, 1)])
+def test_what_brokers_take_is_not_for_clients(brokers: int, clients: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a listener, and a connection by which the bridge asks it: of a hundred these were more than are kept."""
+    monkeypatch.setattr(descriptors, "limit", lambda: 1_024)
+    assert clients_max(10_000, brokers) == clients
+
+
+@pytest.mark.parametrize("limit", [64, 1_024, 20_128, 20_320, 20_384, 1 << 20])
+def test_all_that_has_a_bound_fits(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients, programs and pipes together leave at least 32 for the journal, the first brokers and all else."""
+    monkeypatch.setattr(descriptors, "limit", lambda: limit)
+    programs, pipes = min(256, admin_connections_max(10_000)), pipes_max(10_000)
+    assert pipes >= 16
+    assert limit < KEPT or 2 * clients_max(10_000) + programs + 2 * pipes + 32 <= limit
 
 
 @pytest.mark.parametrize(("limit", "programs"), [(1_024, 64), (1_025, 65), (20_128, 64), (20_384, 320), (64, 64)])
@@ -114,6 +131,21 @@ async def test_clients_beyond_the_descriptors_are_refused_at_once_and_counted(
             assert await client.ids(1) == [5]
         assert (caplog.text.count("EB-NET-023"), caplog.text.count("EB-NET-024")) == (1, 1)
     assert "(and 18 times more since this was last said)" in caplog.text
+
+
+async def test_brokers_that_come_leave_less_to_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are known only once the cluster was asked; who is in by then goes on."""
+    monkeypatch.setattr(descriptors, "limit", lambda: KEPT + 6)
+    monkeypatch.setattr(descriptors, "BROKERS_KEPT", 0)
+    async with front_of(ScriptedBroker()) as front:
+        assert len(front.proxy.brokers) == 1
+        served = [await front.dial() for _ in range(2)]
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        with trio.fail_after(30):
+            assert await (await front.dial()).is_closed()
+        assert front.closed(CloseReason.NO_DESCRIPTORS) == 1
+        await served[0].send(request(API_VERSIONS, 2, 5))
+        assert await served[0].ids(1) == [5]
 
 
 async def test_place_of_a_client_that_went_is_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
