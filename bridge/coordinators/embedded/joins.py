@@ -160,7 +160,7 @@ class Joins:
             if questions and not (questions.worth_a_look and self.waiting.is_full):
                 self._begin_look(arrival, questions)
                 return
-        elif isinstance(request, ConsumerGroupHeartbeat) and self.waits() is None and not self.waiting.is_full:
+        elif isinstance(request, ConsumerGroupHeartbeat) and self.waits() is None:
             nothing = Questions(request.group_id, asks_members=False, asks_topics=False)
             if questions := self._with_rights(arrival, nothing):
                 self._begin_look(arrival, questions)
@@ -170,7 +170,8 @@ class Joins:
     def _with_rights(self, arrival: Arrival, questions: Questions) -> Questions:
         """The questions with that what of its pattern its member's group may see, where that is to be asked."""
         request = arrival.request
-        if questions.pattern or not isinstance(request, ConsumerGroupHeartbeat):
+        if questions.pattern or not isinstance(request, ConsumerGroupHeartbeat) or self.waiting.is_full:
+            # Who is a member already is not refused because too many wait.
             return questions
         due = self._checks.rights.due(arrival.ref, request)
         # Whose heartbeat is refused resolves nothing for others.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.pattern_rights import AGAIN_MS, FRESH_MS
 from bridge.engine.settings import EngineSettings
 from bridge.session.contracts import OnAnswer
@@ -186,3 +187,15 @@ async def test_what_is_hidden_goes_with_the_last_that_has_the_pattern(autojump_c
         assert group.hidden == {".*": frozenset({SECRET.name})}
         await told(world, replace(whole, subscribed_topic_regex="", subscribed_topic_names=(TOPIC,)), via)
         assert group.hidden == {}
+
+
+async def test_member_is_not_refused_because_too_many_wait(autojump_clock: MockClock) -> None:
+    """It asked for nothing that others have to wait for."""
+    via = Sight()
+    async with embedded_world(SETTINGS) as world:
+        joined = await told(world, comes(), via)
+        await changed(world, LATER)
+        world.groups.joins.waiting = WaitingRequests(0)
+        whole = replace(comes(), member_epoch=joined.member_epoch)
+        assert (await told(world, whole, via)).error is ErrorCode.NONE
+        assert via.asked == [(TOPIC,)]
