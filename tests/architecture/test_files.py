@@ -23,6 +23,7 @@ OWN: dict[str, str] = {
     "bridge/net/listener.py: os.open": "the null device, kept as a spare descriptor",
     "bridge/net/proxy.py: self.broker_ports.open": "a port",
     "bridge/analytics/shadow/live.py: path.open": "lines of the event log, each with a bound",
+    "bridge/telemetry/logs.py: Path(os.devnull).open": "the null device, to write",
     "bridge/telemetry/event_log/files.py: os.open": "its own files, to write",
     "bridge/telemetry/event_log/files.py: path.open": "lines of the event log, each with a bound",
     "bridge/telemetry/event_log/spool.py: segment.path.open": "its own files",

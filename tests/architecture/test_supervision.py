@@ -23,8 +23,7 @@ GUARDED_ELSEWHERE = {
     "the round, of which the guarded move hears that plays it",
     "bridge/coordinators/rounds.py: nursery.start_soon(self._open_in_turn, limiter, member_id)": "ends before the "
     "guarded move goes on that asked for it, and so does an exception in it",
-    "bridge/coordinators/moving/release.py: nursery.start_soon(self._lines.open, [seat.member_id for seat in "
-    "self._seats])": "the same",
+    "bridge/coordinators/moving/release.py: nursery.start_soon(open_ahead)": "the same",
     "bridge/coordinators/moving/preflight.py: nursery.start_soon(ask)": "ends before the move that asked begins",
     "bridge/coordinators/moving/sight.py: nursery.start_soon(look_at_topics)": "the same",
     "bridge/coordinators/moving/sight.py: nursery.start_soon(look_at_commits)": "the same",
