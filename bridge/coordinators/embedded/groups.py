@@ -31,7 +31,6 @@ from bridge.coordinators.embedded.regular_expressions import Patterns
 from bridge.coordinators.embedded.retention import Retention, has_groups, idle_groups, is_idle, live_groups
 from bridge.coordinators.embedded.shard_journal import blank_journal, hold_commits
 from bridge.coordinators.embedded.shares import ShareLimits
-from bridge.coordinators.embedded.view_pieces import ViewPieces
 from bridge.coordinators.embedded.views import GroupViews, ViewRequest
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.offset_requests import Commit, refuse_commit
@@ -135,9 +134,10 @@ class EmbeddedGroups:
         metadata_max = owner.shard.settings.offset_metadata_max_bytes
         self.forwarder = CommitForwarder(catalog, ways, settings.commit_drain_ms, clock.now_ms, metadata_max)
         self._pieces.begin = self._begin_commit
-        self._looks = ViewPieces(self.task.wake)
-        seen_as, delete = ClassicView(owner.shard, owner.machines), self._delete_group
-        self._views = GroupViews(owner.shard, seen_as, catalog, owner.check_fetch, delete, self._looks)
+        self._views = GroupViews(
+            owner.shard, ClassicView(owner.shard, owner.machines), catalog, owner.check_fetch, self._delete_group
+        )
+        self._views.pieces.wake = self.task.wake
         self._configs = ConfigViews(owner.shard, self._alter_configs)
         self._recommit = Recommit(broker, self.forwarder.queue, settings.recommit_ms)
         self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
@@ -347,7 +347,7 @@ class EmbeddedGroups:
         self.ledger.forget(connection)
         self.joins.waiting.forget(connection)
         self._pieces.forget(connection)
-        self._looks.forget(connection)
+        self._views.pieces.forget(connection)
         self.forwarder.queue.forget(connection)
         self.task.lose_connection(connection)
 
@@ -467,7 +467,7 @@ class EmbeddedGroups:
         """See `owner_task.Turning`."""
         self.forwarder.pass_drains(now_ms)
         self._pieces.go_on()
-        self._looks.go_on()
+        self._views.pieces.go_on()
 
     # ------------------------------------------------------------------ what others need of the owner
 

@@ -32,21 +32,21 @@ class _Looking:
 
 
 class ViewPieces:
-    """Takes turns among requests; `wake` has `go_on` called soon.
+    """Takes turns among requests; `wake`, to be set before any is begun, has `go_on` called soon.
 
     One request may name 10,000 groups, and all of their members were looked at before it was cut to what an answer has
     room for: three quarters of a second for 25,000.
     """
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
+    def __init__(self) -> None:
+        self.wake: Callable[[], None] = lambda: None
         self._waiting = deque[_Looking]()
 
     def begin(self, connection: int, look: Look, request: Describe, answer: Callable[[GroupReply], None]) -> None:
         """Look at the groups of a request; few at once. What goes wrong at once is the caller's to tell."""
         if _is_left(look):
             self._waiting.append(_Looking(connection, look, request, answer))
-            self._wake()
+            self.wake()
 
     def go_on(self) -> None:
         """Look at the next piece of one request; is called again for the others."""
@@ -61,7 +61,7 @@ class ViewPieces:
             LOG.exception(told, one.request, extra=request_fields(one.request))
             one.answer(error_reply(one.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         if self._waiting:
-            self._wake()
+            self.wake()
 
     def forget(self, connection: int) -> None:
         """The connection is gone: nobody waits for what it asked."""

@@ -101,14 +101,13 @@ class GroupViews:
         catalog: Catalog,
         check_fetch: Callable[[GroupOffsets], ErrorCode],
         delete: Callable[[GroupId], ErrorCode],
-        pieces: ViewPieces,
     ) -> None:
         self._shard = shard
         self._classic_view = classic_view
         self._catalog = catalog
         self._check_fetch = check_fetch
         self._delete = delete
-        self._pieces = pieces
+        self.pieces = ViewPieces()
         self.coordinator_of: Callable[[GroupId], int | None] = lambda _: None
         """Says which broker stands for a group; None: unknown."""
         self._blobs = _Blobs()
@@ -176,7 +175,7 @@ class GroupViews:
                 yield max(len(described.members), len(views[group_id].members))
             self._ask_what_may_be_shown(ref, via, topics, go_on)
 
-        self._pieces.begin(via.connection, look(), request, answer)
+        self.pieces.begin(via.connection, look(), request, answer)
 
     def _ask_what_may_be_shown(
         self,
@@ -244,7 +243,7 @@ class GroupViews:
                 yield len(described.members)
             self._ask_what_may_be_shown(ref, via, topics, go_on)
 
-        self._pieces.begin(via.connection, look(), request, answer)
+        self.pieces.begin(via.connection, look(), request, answer)
 
     def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:

@@ -41,7 +41,8 @@ def steps(seen: list[str], name: str, *members: int, problem: Exception | None =
 def test_requests_take_turns_piece_by_piece() -> None:
     """A small one is over at once, whatever else is under way."""
     seen, woken = list[str](), list[None]()
-    pieces = ViewPieces(lambda: woken.append(None))
+    pieces = ViewPieces()
+    pieces.wake = lambda: woken.append(None)
     answers = list[GroupReply]()
     pieces.begin(1, steps(seen, "a", PIECE_MEMBERS, 1, PIECE_MEMBERS), REQUEST, answers.append)
     pieces.begin(2, steps(seen, "b", 2 * PIECE_MEMBERS, 0), REQUEST, answers.append)
@@ -58,7 +59,7 @@ def test_requests_take_turns_piece_by_piece() -> None:
 def test_what_nobody_waits_for_is_not_gone_on_with() -> None:
     """Its client has hung up."""
     seen = list[str]()
-    pieces = ViewPieces(lambda: None)
+    pieces = ViewPieces()
     for connection in (1, 2):
         pieces.begin(connection, steps(seen, f"{connection}: ", PIECE_MEMBERS), REQUEST, lambda _: None)
     pieces.forget(1)
@@ -70,7 +71,7 @@ def test_what_nobody_waits_for_is_not_gone_on_with() -> None:
 def test_what_goes_wrong_later_ends_its_request_alone(caplog: pytest.LogCaptureFixture) -> None:
     """It is told, and answered with what makes its client ask again."""
     seen, answers = list[str](), list[GroupReply]()
-    pieces = ViewPieces(lambda: None)
+    pieces = ViewPieces()
     pieces.begin(1, steps(seen, "a", PIECE_MEMBERS, problem=ValueError("a bug")), REQUEST, answers.append)
     pieces.begin(1, steps(seen, "b", PIECE_MEMBERS), REQUEST, lambda _: None)
     with caplog.at_level(logging.ERROR):
