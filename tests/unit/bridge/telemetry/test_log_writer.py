@@ -33,6 +33,7 @@ class Pipe:
 
     def __init__(self) -> None:
         self.reading, self.writing = os.pipe()
+        self._open = {self.reading, self.writing}
         self.read = bytearray()
         self._thread = threading.Thread(target=self._read, daemon=True)
 
@@ -54,15 +55,19 @@ class Pipe:
 
     def lines(self) -> list[bytes]:
         """What came until the writing end was closed, which this does."""
-        os.close(self.writing)
+        self.end(self.writing)
         self._thread.join(PATIENCE_S)
         return bytes(self.read).lstrip(b"\n").splitlines(keepends=True)
 
+    def end(self, descriptor: int) -> None:
+        """Close one end, once: its number may be another file's by the next time."""
+        self._open.remove(descriptor)
+        os.close(descriptor)
+
     def close(self) -> None:
         """Close what is open."""
-        for descriptor in (self.reading, self.writing):
-            with suppress(OSError):
-                os.close(descriptor)
+        for descriptor in tuple(self._open):
+            self.end(descriptor)
 
 
 @pytest.fixture
@@ -159,7 +164,7 @@ def test_descriptor_that_does_not_block_is_waited_for(pipe: Pipe) -> None:
 
 def test_lines_that_nobody_can_read_any_more_are_counted(pipe: Pipe) -> None:
     """And told to nobody: that line would be lost, too, for ever."""
-    os.close(pipe.reading)
+    pipe.end(pipe.reading)
     writer = LineWriter(pipe.writing, "utf-8")
     for _ in range(3):
         writer.write(LINE)
