@@ -84,7 +84,7 @@ def request_in_newest(request: Request) -> Request:
         case LeaveGroup():
             return replace(request, is_batch=True)
         case ConsumerGroupHeartbeat():
-            return replace(request, has_client_id=True)
+            return replace(request, has_client_id=True, hidden=None)
         case DescribeGroups():
             return replace(request, errors_when_missing=True)
         case OffsetCommit():

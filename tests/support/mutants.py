@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.coordinators import admission, machines
+from bridge.coordinators import admission
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded import coordinator
 from bridge.coordinators.embedded.engine_commands import to_answer
 from bridge.coordinators.exchange import Exchange, TurnResult
+from bridge.coordinators.machines import Machines
 from bridge.engine import commits, indexes, state
 from bridge.engine.commands import Command
 from bridge.engine.consumer import reconciliation
@@ -19,12 +20,12 @@ from bridge.engine.outcome import MemberAnswer
 from bridge.engine.state import Deadlines, Shard
 from translators.classic_member import calling, completing, joining, preparing, stable
 from translators.classic_member.profile import Profile, read_profile
-from translators.classic_member.states import CallDue, NotCalled, Stable, State
-from translators.classic_member.step import next_deadline
+from translators.classic_member.states import CallDue, NotCalled, Stable
 from translators.classic_member.tenure import Partitions, Tenure, Vacant, amend, hand_over
 from translators.dialects.classic import NO_CLAIM, JoinGroup
 from translators.dialects.coordinator import Answer
 from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import MemberRef
 
 Patch = pytest.MonkeyPatch
 
@@ -63,11 +64,12 @@ def call_at_every_epoch(patch: Patch) -> None:
 
 def never_expire_classic_sessions(patch: Patch) -> None:
     """The machine's timer is off."""
+    known = Machines._deadline_of
 
-    def deadline(member: State) -> int | None:
-        return None if isinstance(member, Stable) else next_deadline(member)
+    def deadline(self: Machines, key: MemberRef) -> int | None:
+        return None if isinstance(self.get(key), Stable) else known(self, key)
 
-    patch.setattr(machines, "next_deadline", deadline)
+    patch.setattr(Machines, "_deadline_of", deadline)
 
 
 def never_expire_consumer_sessions(patch: Patch) -> None:
