@@ -54,6 +54,7 @@ def type_commands(script: str, directory: Path, **more: str) -> tuple[int, str]:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
     return status, said.read_text(encoding="utf-8", errors="replace")
 
 
