@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bridge.demo.services import free_place
-from tests.support.bridge_process import PROGRAM, QUICK_SETTINGS, READY_TIMEOUT_S, ROOT, BridgeProcessError
+from tests.support.bridge_process import PROGRAM, QUICK_SETTINGS, READY_TIMEOUT_S, ROOT, BridgeProcessError, LogFile
 
 STOP_TIMEOUT_S = 60.0
 
@@ -18,7 +18,7 @@ class RestartedBridge:
     def __init__(self, upstream: str, glob: str, directory: Path, settings: Mapping[str, str] = QUICK_SETTINGS) -> None:
         place = free_place()
         self.bootstrap, self.admin = place.listen, place.admin
-        self.log = directory / "bridge.log"
+        self.log = LogFile(directory / "bridge.log")
         self.journal = directory / "journal.db"
         kept = {**settings, "journal": "sqlite", "journal.path": str(self.journal)}
         self._command = [*PROGRAM, "--bootstrap", upstream, "--listen", self.bootstrap, "--admin", self.admin]
