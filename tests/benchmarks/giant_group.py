@@ -21,7 +21,8 @@ DELAY_MS = 3_000
 INTERVAL_S = 10.0
 """How often a member beats: 1,000 heartbeats a second beside all the rest."""
 TIMEOUT_S = 300.0
-FILES = 2 * MEMBERS
+FILES = 2 * MEMBERS + 256
+"""Two for each member, as one of them may ask its broker, and those that the bridge keeps for itself (EB-NET-024)."""
 FORMED_S, SERVING_S, GIB = Target(bound=30), Target(bound=5), Target(bound=1.5)
 
 
