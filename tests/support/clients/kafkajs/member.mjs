@@ -1,6 +1,7 @@
 // A kafkajs consumer as a member process: eager, classic only, no static membership. It must not know the fleet.
 // kafkajs has no rebalance callbacks; its instrumentation events stand for them: REBALANCING comes right before it
 // rejoins, GROUP_JOIN when it has its assignment.
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import kafkajs from "kafkajs";
 
@@ -83,9 +84,13 @@ async function stop() {
   process.exit(0);
 }
 
+// By the environment and not by options, which every user of a machine may read.
+const { MEMBER_TLS_TRUST: trust, MEMBER_SASL_USERNAME: username, MEMBER_SASL_PASSWORD: password } = process.env;
 const client = new kafkajs.Kafka({
   clientId: options["client-id"] ?? options.name,
   brokers: options.bootstrap.split(","),
+  ...(trust && { ssl: { ca: [readFileSync(trust, "utf8")] } }),
+  ...(username && { sasl: { mechanism: "scram-sha-512", username, password } }),
   logLevel: kafkajs.logLevel.WARN,
   logCreator: () => ({ label, log }) => process.stderr.write(`${label} ${JSON.stringify(log)}\n`),
 });

@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 const pollTimeout = 200 * time.Millisecond
@@ -53,6 +56,12 @@ func main() {
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, of map[string][]int32) { told.Revoked(flat(of)) }),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, of map[string][]int32) { told.Lost(flat(of)) }),
 	}
+	secured, err := security()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	settings = append(settings, secured...)
 	if options.InstanceID != "" {
 		settings = append(settings, kgo.InstanceID(options.InstanceID))
 	}
@@ -67,6 +76,27 @@ func main() {
 	}
 	client.CloseAllowingRebalance()
 	told.Ended()
+}
+
+// What the environment says of TLS and of the login, and not options, which every user of a machine may read.
+func security() ([]kgo.Opt, error) {
+	settings := []kgo.Opt{}
+	if path := os.Getenv("MEMBER_TLS_TRUST"); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		trusted := x509.NewCertPool()
+		if !trusted.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("no certificate in %s", path)
+		}
+		settings = append(settings, kgo.DialTLSConfig(&tls.Config{RootCAs: trusted}))
+	}
+	if name := os.Getenv("MEMBER_SASL_USERNAME"); name != "" {
+		login := scram.Auth{User: name, Pass: os.Getenv("MEMBER_SASL_PASSWORD")}
+		settings = append(settings, kgo.SASL(login.AsSha512Mechanism()))
+	}
+	return settings, nil
 }
 
 func milliseconds(count int) time.Duration { return time.Duration(count) * time.Millisecond }
