@@ -1,6 +1,7 @@
 """Bets against a hypothesis that run along with values: a fortune of 1/alpha is as rare as alpha where it holds."""
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 EVEN = 0.5
 BOLDNESS = 0.5
@@ -11,6 +12,8 @@ SIZE_MEMORY = 0.9
 """How much of the usual size of a difference stays when another one is seen."""
 GRID = tuple(percent / 100 for percent in range(1, 100))
 """The means of which `unbeaten` says whether they may be the true one."""
+LEAST, MOST = 0.0, 1.0
+"""No mean lies beyond."""
 
 
 def bet(
@@ -50,6 +53,18 @@ def unbeaten(values: Sequence[float], alpha: float) -> list[float]:
     """Every mean of the grid against which no bet has won, in either direction, at any look up to now."""
     before = list(_before(values, EVEN**2))
     return [mean for mean in GRID if not _is_beaten(values, before, mean, alpha)]
+
+
+def mean_bounds(values: Sequence[float], alpha: float) -> tuple[float, float]:
+    """Between which two means the true one is, at every look at once.
+
+    They are of the grid, and beaten: next to the last ones that are not, one may be true that nobody bet against. Where
+    all of the grid are beaten, it is between those that are next to what was seen.
+    """
+    kept = unbeaten(values, alpha) or [fmean(values)]
+    low = max((mean for mean in GRID if mean < min(kept)), default=LEAST)
+    high = min((mean for mean in GRID if mean > max(kept)), default=MOST)
+    return low, high
 
 
 def _is_beaten(values: Sequence[float], before: Sequence[tuple[float, float]], mean: float, alpha: float) -> bool:

@@ -26,7 +26,7 @@ from itertools import accumulate
 from math import inf, log, sqrt
 from statistics import NormalDist, correlation, fmean, pstdev
 
-from bridge.migration.canary.betting import EVEN, bet, bet_on_signs, unbeaten
+from bridge.migration.canary.betting import EVEN, bet, bet_on_signs, mean_bounds
 from bridge.migration.canary.pairing import Pair
 from bridge.migration.canary.scoring import TAIL_WARM_UP, TAILS, Score, Scored, quantile, score
 
@@ -172,10 +172,9 @@ def fortune_against_worse(scores: Sequence[Score], rules: Rules) -> list[float]:
 
 
 def win_rate(scores: Sequence[Score], alpha: float) -> Interval:
-    """How often the treatment wins: every rate against which no bet has won, at any look up to now."""
+    """How often the treatment wins: between the rates against which bets have won, at any look up to now."""
     wins = [one.win for one in scores]
-    estimate, kept = fmean(wins), unbeaten(wins, alpha)
-    return Interval(estimate, min(kept, default=estimate), max(kept, default=estimate))
+    return Interval(fmean(wins), *mean_bounds(wins, alpha))
 
 
 def mean_difference(scores: Sequence[Score], alpha: float) -> Interval:

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from bridge.migration.canary.betting import bet, bet_on_signs, unbeaten
+from bridge.migration.canary.betting import GRID, bet, bet_on_signs, mean_bounds, unbeaten
 
 
 def test_bet_never_loses_all_it_has() -> None:
@@ -40,3 +40,36 @@ def test_unbeaten_means_hold_the_truth() -> None:
     found = unbeaten([float(random.random() < 0.7) for _ in range(500)], 0.05)
     assert min(found) < 0.7 < max(found)
     assert max(found) - min(found) < 0.2
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_bounds_hold_a_mean_that_is_beyond_the_grid(sign: int) -> None:
+    """A treatment that never wins, or always: nobody bets against 0 or 1, so they are in."""
+    never = [0.0] * 100 if sign > 0 else [1.0] * 100
+    low, high = mean_bounds(never, 0.05)
+    assert low <= never[0] <= high
+    assert high - low < 0.1
+
+
+def test_bounds_hold_a_mean_between_two_of_the_grid() -> None:
+    """After very many values all of the grid are beaten: the truth is between two of them, not what was seen last."""
+    random = Random(3)
+    low, high = mean_bounds([0.505 + random.choice((-0.05, 0.05)) for _ in range(20_000)], 0.05)
+    assert (low, high) == (0.5, 0.51)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.004, 0.25, 0.335, 0.996, 1.0])
+def test_bounds_hold_the_truth_at_every_look(mean: float) -> None:
+    """Of 40 runs, at most a few are outside at any of their looks, wherever the truth lies."""
+    random, misses = Random(29), 0
+    for _ in range(40):
+        throws = [float(random.random() < mean) for _ in range(120)]
+        looks = (mean_bounds(throws[:count], 0.05) for count in range(20, 121, 20))
+        misses += any(not low <= mean <= high for low, high in looks)
+    assert misses <= 5
+
+
+def test_bounds_are_of_the_grid_or_all_there_is() -> None:
+    """One value says nothing yet."""
+    assert mean_bounds([0.5], 0.05) == (0.0, 1.0)
+    assert set(mean_bounds([0.5] * 400, 0.05)) <= set(GRID)

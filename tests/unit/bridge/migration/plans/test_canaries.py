@@ -95,7 +95,7 @@ def test_what_the_judge_says_is_told() -> None:
     assert nothing.startswith("not enough yet (0 pairs; a verdict takes 30 at least); 0 rebalances with members that ")
     one = observe(START, [both(1, (1.0,), (2.0,))], RULES)
     assert tell(one, RULES, effect_of(one, RULES)).endswith(
-        "who was moved is the slower one in 100% of cases (1% to 99%)"
+        "who was moved is the slower one in 100% of cases (0% to 100%)"
     )
     many = observe(START, [both(number, (1.0,), (1.5,)) for number in range(40)], RULES)
     told = tell(many, RULES, effect_of(many, RULES))
