@@ -26,11 +26,12 @@ from tests.benchmarks.broker import BenchBroker, make_topics
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.benchmarks.fleet import Fleet
+from tests.benchmarks.gaps import Gaps
 from tests.benchmarks.native_client import NativeClient
 from tests.benchmarks.processes import BenchmarkError, command
 from tests.support.proxy import settings_for
 from tests.support.round_table import player
-from translators.dialects.ids import GroupId, TopicName, TopicPartition
+from translators.dialects.ids import GroupId
 
 SIZES: Mapping[int, int] = {10: 40, 50: 100, 200: 400}
 """Members compared with Kafka, and the partitions of their topic."""
@@ -78,14 +79,12 @@ class Watch:
 
     def __init__(self, fleet: Fleet, topic: str, partitions: int) -> None:
         self._fleet = fleet
-        self._everything = {TopicPartition(TopicName(topic), number) for number in range(partitions)}
         # Members that beat in step would hear of a change all at once, or all as late as can be.
         fleet.spread()
         self._before = {client.name: (client, client.joins, client.times_called) for client in fleet.clients}
         self._began = self._looked = self._changed = time.monotonic()
         self._calls = sum(client.joins + client.times_called for client in fleet.clients)
-        self._unowned_since: dict[TopicPartition, float] = {}
-        self._unowned_s = self._gap_s = 0.0
+        self._gaps = Gaps(fleet, topic, partitions)
         fleet.slowest_s = 0.0
 
     def look(self) -> None:
@@ -93,12 +92,8 @@ class Watch:
         now = time.monotonic()
         if now - self._looked < LOOK_S:
             return
-        self._fleet.owned()
-        unowned = self._everything.difference(*(client.owned for client in self._fleet.clients))
+        unowned = self._gaps.look(now)
         calls = sum(client.joins + client.times_called for client in self._fleet.clients)
-        self._unowned_s += len(unowned) * (now - self._looked)
-        self._unowned_since = {one: self._unowned_since.get(one, self._looked) for one in unowned}
-        self._gap_s = max([self._gap_s, *(now - since for since in self._unowned_since.values())])
         if unowned or calls != self._calls or not self._fleet.is_settled():
             self._changed, self._calls = now, calls
         self._looked = now
@@ -114,8 +109,8 @@ class Watch:
         return Cost(
             joins=sum(client.joins - joins for client, joins, _ in stayed),
             called=sum((client.joins, client.times_called) != (joins, calls) for client, joins, calls in stayed),
-            unowned_s=self._unowned_s,
-            gap_s=self._gap_s,
+            unowned_s=self._gaps.unowned_s,
+            gap_s=self._gaps.longest_s,
             converged_s=self._changed - self._began,
             slowest_s=self._fleet.slowest_s,
         )
