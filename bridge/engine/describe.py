@@ -13,6 +13,7 @@ from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGr
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember, DescribedTopicPartitions
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import (
+    BLANKS,
     ClientIdentity,
     GroupId,
     InstanceId,
@@ -77,7 +78,8 @@ def describe_consumer_group(state: Shard, group_id: GroupId) -> DescribedConsume
         return DescribedConsumerGroup(error=ErrorCode.INVALID_GROUP_ID, group_id=group_id)
     group = state.groups.get(group_id)
     if group is None or looks_classic(state, group_id):
-        message = f"Group {quote(group_id)} not found." if group is None else f"Group {quote(group_id)} is classic."
+        is_there = group is not None or group_id in state.classic_groups
+        message = f"Group {quote(group_id)} {'is not a consumer group' if is_there else 'not found'}."
         return DescribedConsumerGroup(error=ErrorCode.GROUP_ID_NOT_FOUND, group_id=group_id, error_message=message)
     return DescribedConsumerGroup(
         error=ErrorCode.NONE,
@@ -117,7 +119,7 @@ def list_groups(
     """The groups, each as it is `shown`, that pass the filters, which know no case; blanks around a state count for
     nothing, around a type they do (K6.4).
     """
-    states = {wanted.strip().lower() for wanted in request.states}
+    states = {wanted.strip(BLANKS).lower() for wanted in request.states}
     types = {wanted.lower() for wanted in request.types}
     return tuple(
         listed

@@ -22,6 +22,17 @@ JOIN_EPOCH = 0
 """Member epoch of a member that joins."""
 
 
+BLANKS = "".join(map(chr, range(0x21)))
+"""What counts as blank around a name: Java takes away what comes up to U+0020, so control characters, and no other
+space of Unicode (4.3.1).
+"""
+
+
+def is_blank(name: str) -> bool:
+    """Whether a name is none, as Kafka sees it."""
+    return not name.strip(BLANKS)
+
+
 def classic_member_id(client_id: str, instance_id: InstanceId | None, ending: str) -> MemberId:
     """The id of a newcomer in the classic protocol: named after its instance or else its client (K1.17)."""
     return MemberId(f"{client_id if instance_id is None else instance_id}-{ending}")

@@ -17,7 +17,7 @@ from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, DescribedConsumerGroup
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName
+from translators.dialects.ids import JOIN_EPOCH, GroupId, TopicName, is_blank
 from translators.dialects.kept_names import NAME_CHARS_MAX, KeptNames
 
 LOOK_TIMEOUT_MS = 5_000
@@ -273,7 +273,7 @@ def wanted_topics(request: JoinGroup | ConsumerGroupHeartbeat) -> Iterable[Topic
 def is_join(request: object) -> bool:
     """Whether a request may bring a new member or a new subscription; nobody can join a group without a name."""
     if isinstance(request, ConsumerGroupHeartbeat):
-        if not request.group_id.strip():
+        if is_blank(request.group_id):
             return False
         subscribes = bool(request.subscribed_topic_names) or bool(request.subscribed_topic_regex)
         return request.member_epoch == JOIN_EPOCH or (request.member_epoch > JOIN_EPOCH and subscribes)

@@ -53,7 +53,7 @@ from translators.dialects.consumer import (
 )
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
+from translators.dialects.ids import BLANKS, GroupId, RequestRef, TopicName, TopicPartition
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
     GroupOffsets,
@@ -449,7 +449,7 @@ def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
 
 def _passes(group: ListedGroup, request: ListGroups) -> bool:
     """Whether a group of the broker passes the client's filters, which were not sent on (decision 22)."""
-    states = {state.strip().lower() for state in request.states}
+    states = {state.strip(BLANKS).lower() for state in request.states}
     # Kafka trims the states that it is asked for, and takes the types as they come.
     types = {wanted.lower() for wanted in request.types}
     # Before version 5 brokers had one type of group and did not name it.

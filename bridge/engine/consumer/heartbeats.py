@@ -35,7 +35,7 @@ from bridge.engine.state import ClassicGroup, Group, Shard, held_until_ms, setti
 from bridge.engine.turn import Turn
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ClientIdentity, GroupId
+from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ClientIdentity, GroupId, is_blank
 
 # --------------------------------------------------------------------------------------- heartbeats
 # A heartbeat's first phase: refused at sight or by the group, left, or admitted to wait for its answer, which in a
@@ -202,7 +202,7 @@ def _lacks_member_id(request: ConsumerGroupHeartbeat) -> bool:
     """From version 1 on the client makes its id and must send it always; before, it may be blank when it joins (K11.4
     on 2.1).
     """
-    if request.member_id.strip():
+    if not is_blank(request.member_id):
         return False
     return request.has_client_id or request.member_epoch > JOIN_EPOCH or request.member_epoch == LEAVE_EPOCH
 
@@ -213,9 +213,9 @@ def _joins(request: ConsumerGroupHeartbeat) -> bool:
 
 _INVALID: tuple[tuple[Callable[[ConsumerGroupHeartbeat], bool], str], ...] = (
     (_lacks_member_id, "MemberId can't be empty."),
-    (lambda request: not request.group_id.strip(), "GroupId can't be empty."),
-    (lambda request: request.instance_id is not None and not request.instance_id.strip(), "InstanceId can't be empty."),
-    (lambda request: request.rack_id is not None and not request.rack_id.strip(), "RackId can't be empty."),
+    (lambda request: is_blank(request.group_id), "GroupId can't be empty."),
+    (lambda request: request.instance_id is not None and is_blank(request.instance_id), "InstanceId can't be empty."),
+    (lambda request: request.rack_id is not None and is_blank(request.rack_id), "RackId can't be empty."),
     (
         lambda request: _joins(request) and request.rebalance_timeout_ms == -1,
         "RebalanceTimeoutMs must be provided in first request.",
@@ -228,11 +228,11 @@ _INVALID: tuple[tuple[Callable[[ConsumerGroupHeartbeat], bool], str], ...] = (
         lambda request: (
             _joins(request) and request.subscribed_topic_names is None and request.subscribed_topic_regex is None
         ),
-        "SubscribedTopicNames or SubscribedTopicRegex must be set in first request.",
+        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
     ),
     (
         lambda request: request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is None,
-        "InstanceId can't be null when a static member leaves for a while.",
+        "InstanceId can't be null.",
     ),
     (lambda request: request.member_epoch < STATIC_LEAVE_EPOCH, "MemberEpoch is invalid."),
 )

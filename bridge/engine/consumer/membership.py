@@ -62,7 +62,9 @@ def admit(state: Shard, command: MemberHeartbeat) -> Admission | Refusal:
     if not has_room(state, group, request.member_id, request.instance_id if gets_seat else None):
         # Whoever does not get the seat that it names is told so too: Kafka looks at the id first.
         return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED, f"Group {quote(group.group_id)} is full: {len(group.members)} members."
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            "The consumer group has reached its maximum capacity of"
+            f" {settings_of(state, group.group_id).group_consumer_max_size} members.",
         )
     if isinstance(seat, Refusal):
         return seat
@@ -91,7 +93,7 @@ def unknown_group(group_id: GroupId, member_epoch: int) -> Refusal:
     if member_epoch > JOIN_EPOCH:
         reason = f"Consumer group {quote(group_id)} is not known here, the member may be of before; join again."
         return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, reason)
-    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {quote(group_id)} not found.")
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {quote(group_id)} not found.")
 
 
 def find_seat(group: Group, command: MemberHeartbeat) -> Seat | Refusal:
@@ -121,13 +123,13 @@ def _find_static_seat(
     if holder_id == member_id:
         return Seat(member_id, holder)
     if insists_on_id:
-        return _fenced_instance(instance_id, member_id)
+        return _fenced_instance(instance_id, member_id, holder_id)
     both_consumers = command.speaks is Speaks.CONSUMER and holder.subscription.speaks is Speaks.CONSUMER
     if both_consumers and holder.current.epoch != STATIC_LEAVE_EPOCH:
         return Refusal(
             ErrorCode.UNRELEASED_INSTANCE_ID,
             f"Static member {quote(member_id)} with instance id {quote(instance_id)} cannot join the group because the"
-            f" instance id is in use by member {quote(holder_id)}.",
+            f" instance id is owned by {quote(holder_id)} member.",
         )
     return Seat(member_id, group.members.get(member_id), holder)
 
@@ -151,8 +153,9 @@ def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | 
         return None
     return Refusal(
         ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The consumer group member has member epoch {epoch} while its epoch is {current.epoch} (previous"
-        f" {current.previous_epoch}). The member must abandon all its partitions and rejoin.",
+        f"The consumer group member has a {'greater' if epoch > current.epoch else 'smaller'} member epoch ({epoch})"
+        f" than the one known by the group coordinator ({current.epoch}). The member must abandon all its partitions"
+        " and rejoin.",
     )
 
 
@@ -286,7 +289,7 @@ def find_leaver(group: Group, member_id: MemberId, instance_id: InstanceId | Non
     if holder_id is None:
         return Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {quote(instance_id)} is unknown.")
     if holder_id != member_id:
-        return _fenced_instance(instance_id, member_id)
+        return _fenced_instance(instance_id, member_id, holder_id)
     return group.members[holder_id]
 
 
@@ -336,8 +339,9 @@ def _unknown_member(group: Group, member_id: MemberId) -> Refusal:
     )
 
 
-def _fenced_instance(instance_id: InstanceId, member_id: MemberId) -> Refusal:
+def _fenced_instance(instance_id: InstanceId, member_id: MemberId, holder_id: MemberId) -> Refusal:
     return Refusal(
         ErrorCode.FENCED_INSTANCE_ID,
-        f"Instance id {quote(instance_id)} is held by another member than {quote(member_id)}.",
+        f"Static member {quote(member_id)} with instance id {quote(instance_id)} was fenced by member"
+        f" {quote(holder_id)}.",
     )

@@ -127,7 +127,7 @@ def next_current(state: Shard, group: Group, ask: Ask) -> Current:
         return current
     around = Surroundings(
         target_epoch=group.assignment_epoch,
-        target=group.target.get(ask.member_id, NO_PARTITIONS),
+        target=_wanted(state, group, member),
         owned=ask.owned,
         reported_epoch=ask.reported_epoch,
         is_free=lambda partition: is_free_for(state, group, ask.member_id, partition),
@@ -187,7 +187,7 @@ def pending_of(state: Shard, group: Group, member_id: MemberId) -> Partitions:
     current = group.members[member_id].current
     if current.state is MemberState.STABLE and current.epoch == group.assignment_epoch:
         return NO_PARTITIONS
-    missing = group.target.get(member_id, NO_PARTITIONS) - current.assigned.keys()
+    missing = _wanted(state, group, group.members[member_id]) - current.assigned.keys()
     return frozenset(partition for partition in missing if not is_free_for(state, group, member_id, partition))
 
 
@@ -216,6 +216,17 @@ def _cleared_deadlines(state: Shard, ask: Ask) -> tuple[Record, ...]:
 
 def _key(kind: DeadlineKind, ask: Ask) -> DeadlineKey:
     return DeadlineKey(kind, ask.group_id, ask.member_id)
+
+
+def _wanted(state: Shard, group: Group, member: Member) -> Partitions:
+    """The member's target; of one that is still to be computed anew only what it subscribes to now, or what it has just
+    given up would come back to it (4.3.1).
+    """
+    target = group.target.get(member.subscription.member_id, NO_PARTITIONS)
+    if group.epoch == group.assignment_epoch:
+        return target
+    topics = _topic_ids(state, group, member)
+    return frozenset(partition for partition in target if partition.topic_id in topics)
 
 
 def _topic_ids(state: Shard, group: Group, member: Member) -> frozenset[TopicId]:

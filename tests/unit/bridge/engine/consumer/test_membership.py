@@ -219,6 +219,28 @@ def test_static_heartbeat_with_unknown_instance_or_foreign_id_is_refused() -> No
     ]
 
 
+def test_refused_members_are_told_in_kafkas_words() -> None:
+    """As 4.3.1 does, with numbers and names: whoever looks for the text finds what is known of it."""
+    bench = Bench()
+    bench.ask(static_join_request("a", "seat"))
+    foreign = replace(beat_request("b", 2), instance_id=SEAT)
+    asked = (
+        static_join_request("b", "seat"),
+        foreign,
+        beat_request("a", 9),
+        beat_request("a", 1),
+        beat_request("x", 1),
+    )
+    must_go = "than the one known by the group coordinator (2). The member must abandon all its partitions and rejoin."
+    assert [bench.ask(one).reply.error_message for one in asked] == [
+        "Static member b with instance id seat cannot join the group because the instance id is owned by a member.",
+        "Static member b with instance id seat was fenced by member a.",
+        f"The consumer group member has a greater member epoch (9) {must_go}",
+        f"The consumer group member has a smaller member epoch (1) {must_go}",
+        "Member x is not a member of group orders.",
+    ]
+
+
 def test_member_that_takes_a_second_seat_frees_the_first_member_s_share() -> None:
     """It has a share of its own; what the other held is given out anew."""
     bench = Bench(settings=NO_DELAY)

@@ -167,4 +167,4 @@ def test_refused_description_says_which_it_is() -> None:
     translated = Bench()
     translated.tell(translated.command(join_request("a"), Speaks.CLASSIC))
     told = [describe_consumer_group(bench.state, GROUP).error_message for bench in (Bench(), translated)]
-    assert told == ["Group orders not found.", "Group orders is classic."]
+    assert told == ["Group orders not found.", "Group orders is not a consumer group."]

@@ -89,3 +89,30 @@ def test_member_id_is_checked_before_the_group_id() -> None:
     fault = find_fault(command, ())
     assert fault is not None
     assert fault.reason == "MemberId can't be empty."
+
+
+@pytest.mark.parametrize(("name", "told"), [("\x01", ErrorCode.INVALID_REQUEST), ("\u3000", ErrorCode.NONE)])
+def test_blank_group_is_what_java_trims(name: str, told: ErrorCode) -> None:
+    """K2.1 as seen on 4.3.1: control characters are no name, other spaces of Unicode are one."""
+    assert code(replace(BEAT, group_id=GroupId(name))) is told
+
+
+def test_refusals_are_told_in_kafkas_words() -> None:
+    """Whoever looks for the text finds what is known of it."""
+    wrong = (
+        replace(JOIN, subscribed_topic_names=None),
+        replace(BEAT, member_epoch=-2),
+    )
+    told = [
+        find_fault(
+            MemberHeartbeat(
+                ref=RequestRef(0, 0, 0), request=one, identity=IDENTITY, speaks=Speaks.CONSUMER, fresh_id=MemberId("n")
+            ),
+            (),
+        )
+        for one in wrong
+    ]
+    assert [None if fault is None else fault.reason for fault in told] == [
+        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+        "InstanceId can't be null.",
+    ]

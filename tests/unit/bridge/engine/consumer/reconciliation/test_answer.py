@@ -88,3 +88,20 @@ def test_member_at_rest_that_wants_less_gives_up_the_rest_at_once() -> None:
     bench.ask(replace(request, subscribed_topic_names=(BAR,)))
     assert bench.group.epoch > bench.group.assignment_epoch
     assert bench.assigned("a") == parts(*range(3), of="bar")
+
+
+def test_topic_given_up_does_not_come_back_by_a_target_from_before() -> None:
+    """K11.4 on 2.36: while the target is still to be computed anew, what it says of topics that the member has given up
+    counts for nothing.
+    """
+    slow = EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_assignment_interval_ms=30_000)
+    bench = Bench(settings=slow)
+    bench.join("a", "foo", "bar")
+    bench.settle("a")
+    epoch, bars = bench.current("a").epoch, parts(*range(3), of="bar")
+    bench.ask(replace(beat_request("a", epoch), subscribed_topic_names=(BAR,)))
+    assert bench.beat("a", bars).reply.assignment is None
+    assert (bench.assigned("a"), pending_of(bench.state, bench.group, A)) == (bars, frozenset())
+    bench.pass_time(30_000)
+    bench.settle("a")
+    assert bench.assigned("a") == bench.target("a") == bars
