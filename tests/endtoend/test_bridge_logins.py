@@ -1,10 +1,12 @@
 """Clients that log in at the bridge itself, before a real Kafka without logins: PLAIN and SCRAM, right and wrong."""
 
 import logging
+import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
@@ -20,6 +22,8 @@ from tests.support.kafka import KafkaUnderTest
 PATIENCE_S = 90.0
 SESSION_MS = 2_000
 """A login is renewed several times while a group is read."""
+STANDSTILL_S, READS_MAX = 0.3, 4
+"""librdkafka renews a login a second before the bridge closes; a machine that gives nobody a turn has used that up."""
 RECORDS = 5
 BOOTSTRAP_MS = 5_000
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -97,6 +101,39 @@ def read_by_confluent(options: dict[str, object], topic: str) -> list[str]:
     return errors
 
 
+class Standstill:
+    """The longest time for which this machine let a thread wait that had asked for next to none."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        before = time.monotonic()
+        while not self._is_over.wait(0.01):
+            now = time.monotonic()
+            self.longest_s, before = max(self.longest_s, now - before), now
+
+
+def require_unnoticed(read: Callable[[], list[str]]) -> None:
+    """Nothing goes wrong; where the machine stood still, somebody may have come too late to renew: once more then."""
+    for _ in range(READS_MAX):
+        with Standstill() as seen:
+            errors = read()
+        if not errors or seen.longest_s < STANDSTILL_S:
+            break
+    assert errors == [], f"the machine stood still for {seen.longest_s:.1f} s at most"
+
+
 def read_by_kafka_python(options: dict[str, object], topic: str) -> list[str]:
     """The same; it raises what goes wrong."""
     group = f"embedded-{uuid.uuid4().hex[:8]}"
@@ -118,7 +155,7 @@ def read_by_kafka_python(options: dict[str, object], topic: str) -> list[str]:
 def test_client_that_logs_in_reads_in_a_group(bridge: BridgeProcess, topic: str, client: str, mechanism: str) -> None:
     """Which the bridge coordinates; logins are renewed meanwhile, and nobody notices."""
     if client == "confluent":
-        assert read_by_confluent(confluent(bridge, mechanism, PASSWORD), topic) == []
+        require_unnoticed(lambda: read_by_confluent(confluent(bridge, mechanism, PASSWORD), topic))
     else:
         assert read_by_kafka_python(kafka_python(bridge, mechanism, PASSWORD), topic) == []
 

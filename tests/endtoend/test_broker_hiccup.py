@@ -18,10 +18,12 @@ from bridge.demo.judge import judge
 from tests.support.bridge_process import BridgeProcess
 from tests.support.casts import Wardrobe
 from tests.support.kafka import KafkaUnderTest
-from tests.support.story_run import QUICK_SESSION_MS, require_safety
+from tests.support.story_run import require_safety
 
 PARTITIONS = 6
 SEATS = {"n1": "confluent-consumer", "n2": "confluent-consumer", "k1": "kafka-python-range"}
+SESSION_MS = 10_000
+"""Nobody is put out here, also where the machine stands still besides."""
 HICCUP_S = 1.5
 AFTERMATH_S = 6.0
 """Longer than a drain, within which a member used to lose its connection again and again."""
@@ -44,7 +46,7 @@ async def test_moment_without_broker_is_over_for_every_member_when_the_broker_is
         await fleet.start_producer(ProducerSpec(partitions=PARTITIONS))
         async with fleet.step("form"):
             for seat, kind in SEATS.items():
-                await fleet.start(wardrobe.spec(seat, kind, QUICK_SESSION_MS))
+                await fleet.start(wardrobe.spec(seat, kind, SESSION_MS))
             await fleet.wait_settled()
         async with fleet.step("hiccup"):
             os.kill(broker_pid, signal.SIGSTOP)

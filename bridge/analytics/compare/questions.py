@@ -44,10 +44,11 @@ waited AS (
     JOIN chains ON chains.group_id = seen.group_id AND chains.rebalance_id = seen.rebalance_id
 )"""
 """Who was a member of the group when a rebalance was over, or began where it is not: with its latest nature."""
+# Where the wall clock went back, a span ends before it began: Spark refuses a sequence that goes backwards.
 _OF_HOURS = f"""known AS (SELECT coalesce(max(greatest(began_us, ended_us)), 0) AS last_us FROM members),
 hours AS (
     SELECT members.*, explode(sequence(
-        {_hour("began_us")}, {_hour("coalesce(ended_us, last_us)")}, CAST({HOUR_US} AS BIGINT)
+        {_hour("began_us")}, {_hour("greatest(began_us, coalesce(ended_us, last_us))")}, CAST({HOUR_US} AS BIGINT)
     )) AS at_us
     FROM members CROSS JOIN known WHERE began_us IS NOT NULL
 ),

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bridge.analytics.compare.questions import CHOSEN, arms, values
+from bridge.analytics.compare.questions import CHOSEN, HOUR_US, arms, values
 from bridge.analytics.compare.samples import Choice, Measure, UnitKind, rows_of, sample
 from bridge.analytics.engines.spark_views import views_of
-from bridge.analytics.tables.definitions import PHASES
+from bridge.analytics.tables.definitions import MEMBERS, PHASES
 from bridge.analytics.tables.store import Store
+from bridge.migration.canary.pairing import Unit
 from tests.support.spark import python_nodes
 from tests.support.table_files import duckdb_over
 from tests.support.table_samples import sample_tables
@@ -25,6 +26,17 @@ def test_engines_give_equal_samples(store: Store, measure: Measure, unit: UnitKi
     by_duckdb = sample(duckdb_over(Path(store.root), sample_tables(seed=20)), choice)
     assert by_duckdb == sample(views_of(store), choice)
     assert len(by_duckdb.units) > 10
+
+
+def test_span_that_ends_before_it_began_is_of_the_hour_in_which_it_began(store: Store) -> None:
+    """A wall clock that was set back by hours. Spark refuses a sequence that goes backwards."""
+    span = {"group_id": "g", "member_id": "anna", "protocol": "classic", "began_us": 5 * HOUR_US + 7, "ended_us": 9}
+    treated = span | {"member_id": "ben", "protocol": "consumer", "ended_us": 5 * HOUR_US + 8}
+    tables = {**sample_tables(seed=20), MEMBERS: [span, treated], PHASES: []}
+    choice = Choice(control=CLASSIC, treatment=CONSUMER, unit=UnitKind.GROUP_HOUR)
+    found = sample(duckdb_over(Path(store.root), tables), choice).units
+    assert found == (Unit(at_us=5 * HOUR_US, control=(0.0,), treatment=(0.0,)),)
+    assert sample(views_of(store), choice).units == found
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 
-import pytest
 import trio
 
 from bridge.demo.events import Ended, Failed
@@ -28,11 +27,10 @@ READY = Failed(at_ns=1, reason="ready")
 
 async def wait_ready(process: ClientProcess) -> None:
     """Wait, within a bound, until the program has written its first event."""
-    for _ in range(1000):
-        if READY in process.events:
-            return
-        await trio.sleep(0.01)
-    pytest.fail(f"not ready, it said: {process.errors()}")
+    with trio.move_on_after(60):
+        while READY not in process.events:  # noqa: ASYNC110 - it sets no Event
+            await trio.sleep(0.01)
+    assert READY in process.events, f"not ready, it said: {process.errors()}"
 
 
 async def test_process_stopped_ends_by_itself_and_tells(tmp_path: Path) -> None:
@@ -62,7 +60,7 @@ async def test_process_that_ignores_sigterm_is_killed_and_that_is_told(tmp_path:
 async def test_process_killed_takes_its_own_children_with_it(tmp_path: Path) -> None:
     """A wrapper's program must not go on consuming: the pipe it holds is closed, so reading ends."""
     process = ClientProcess("a", 1, tmp_path)
-    with trio.fail_after(60):
+    with trio.fail_after(120):
         async with trio.open_nursery() as nursery:
             await nursery.start(process.run, [sys.executable, "-c", PARENT])
             await wait_ready(process)

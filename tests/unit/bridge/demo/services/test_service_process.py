@@ -20,7 +20,7 @@ time.sleep(60)
 DIES_SOON = "import sys, time; print('ready', flush=True); time.sleep(0.2); sys.exit('out of luck')"
 
 
-def service(program: str, directory: Path, *, ready_timeout_s: float = 20.0) -> Service:
+def service(program: str, directory: Path, *, ready_timeout_s: float = 60.0) -> Service:
     """A Python program as a service."""
     return Service(
         name="the thing",
