@@ -24,6 +24,7 @@ from bridge.telemetry.schema.facts import (
     PhaseBegan,
     PhaseEnded,
     RebalanceBegan,
+    RebalanceEnded,
     RebalanceExplained,
 )
 from bridge.telemetry.schema.lean import lean
@@ -37,6 +38,8 @@ from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 LINGER_US = 15_000_000
 """How long after its end a rebalance is kept for first Fetches and commits; kafka clients commit every five seconds."""
+EXPLANATION = "", "explanation"
+"""What a rebalance itself owes. It may never come: the log was full when it was told, or making it failed."""
 OPEN_MAX = 1_000
 EVENTS_MAX = 50_000
 OPEN_EVENTS_MAX = 400_000
@@ -53,8 +56,8 @@ DEPARTED_MAX = 2_000
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """A rebalance that is not given out yet; `owing` are members of which a Fetch or a commit is to come, `told` what
-    members told that left since it began.
+    """A rebalance that is not given out yet; `owing` are members of which a Fetch or a commit is to come, and its
+    explanation, `told` what members told that left since it began.
     """
 
     past: tuple[Event, ...]
@@ -62,6 +65,12 @@ class _Open:
     ended_us: int | None = None
     owing: set[tuple[str, str]] = field(default_factory=set)
     told: dict[str, Event] = field(default_factory=dict)
+
+    def end(self, at_us: int) -> None:
+        """It is over, if it was not before."""
+        if self.ended_us is None:
+            self.ended_us = at_us
+            self.owing.add(EXPLANATION)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,6 +125,7 @@ class Gatherer:
             return
         group = self._group(fact.group_id)
         if isinstance(fact, RebalanceBegan):
+            self._leave(group, event)
             self._begin(group, fact.rebalance_id)
         under_way = [self._open[one] for one in {fact.rebalance_id, group.current} if one in self._open]
         for opened in under_way:
@@ -137,6 +147,7 @@ class Gatherer:
         Of groups with long names nothing is kept: each event names its group, and 10,000 of 32 kB were 320 MB.
         """
         if isinstance(fact, GroupDeleted):
+            self._leave(group, event)
             self._forget(kept_name(fact.group_id))
         elif len(fact.group_id) <= NAME_CHARS_MAX:
             self._remember(group, event)
@@ -218,6 +229,12 @@ class Gatherer:
         self._groups[name] = group
         return group
 
+    def _leave(self, group: _Group, event: Event) -> None:
+        """The rebalance under way is over, though nobody told its end: the log was full then."""
+        former = self._open.get(group.current)
+        if former is not None:
+            former.end(event.stamp.mono_us)
+
     def _begin(self, group: _Group, rebalance_id: str) -> None:
         if len(self._open) >= OPEN_MAX:
             self.dropped += 1
@@ -240,8 +257,11 @@ def _owe(opened: _Open, event: Event) -> None:
             opened.owing.discard((member_id, "commit"))
         case MemberLeft(member_id=member_id):
             opened.owing -= {(member_id, "fetch"), (member_id, "commit")}
+        case RebalanceEnded():
+            opened.end(event.stamp.mono_us)
         case RebalanceExplained():
             opened.ended_us = event.stamp.mono_us
+            opened.owing.discard(EXPLANATION)
         case _:
             pass
 

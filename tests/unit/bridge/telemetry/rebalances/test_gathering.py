@@ -12,9 +12,9 @@ from bridge.telemetry.rebalances import gathering
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.gathering import LINGER_US, OPEN_MAX, Gatherer, RebalanceSink
 from bridge.telemetry.rebalances.rebalance import Rebalance
-from bridge.telemetry.schema.facts import Event, Stamp
+from bridge.telemetry.schema.facts import Event, GroupDeleted, Stamp
 from bridge.telemetry.schema.lean import LIST_CHARS_MAX
-from bridge.telemetry.schema.terms import News, Phase
+from bridge.telemetry.schema.terms import Cause, News, Outcome, Phase
 from tests.support.event_stories import Story, cooperative_handover
 from tests.support.kept_text import kept_chars
 
@@ -186,6 +186,33 @@ def test_rebalances_that_never_end_have_a_limit() -> None:
         for event in Story(group=f"g{number}").at(0).began(1).events:
             gatherer.add(event)
     assert gatherer.dropped == 3
+
+
+def test_rebalance_whose_explanation_was_lost_is_given_out_all_the_same() -> None:
+    """The log was full when it was told: what the log shows has to do, and it keeps nobody's place."""
+    story = Story().at(0)
+    story.left("c1")
+    story.began(2).target(1).ended()
+    gatherer = Gatherer()
+    for event in story.events:
+        gatherer.add(event)
+    assert list(gatherer.settle(LINGER_US)) == []
+    (found,) = gatherer.settle(LINGER_US + 1)
+    assert (found.epoch, found.outcome, found.explained.cause) == (2, Outcome.COMPLETED, Cause.LEAVE)
+    assert list(gatherer.flush()) == []
+
+
+def test_rebalance_whose_end_was_lost_is_over_with_the_next_one_or_with_its_group() -> None:
+    """Behind a thousand such nothing had a place any more, and metrics stood still for good."""
+    gatherer = Gatherer()
+    for number in range(20):
+        again = Story(group=f"g{number}").at(0).began(1).at(1).began(2)
+        if number % 2:
+            again.tell(GroupDeleted(**again.about()))
+        for event in again.events:
+            gatherer.add(event)
+        assert [one.epoch for one in gatherer.settle(2 * LINGER_US)] == ([1, 2] if number % 2 else [1])
+    assert gatherer.dropped == 0
 
 
 class Remembering:
