@@ -15,7 +15,7 @@ from bridge.app.composition import AppError, make_owner, serve
 from bridge.app.places import judge_folders, place_judges
 from bridge.app.rules import tell_findings
 from bridge.app.settings import parse_address, proxy_settings
-from bridge.app.tls import admin_tls
+from bridge.app.tls import CODE_OTHER_HOST, admin_tls, find_misnamed
 from bridge.app.unread_keys import CODE_UNREAD, find_unread
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -61,6 +61,7 @@ def run_bridge(
     configure_logs(LogFormat(logs.log_format), logs.level)
     warn_of_rules(config)
     warn_of_unread(config)
+    warn_of_other_hosts(config)
     calm_collector()
     raise_limit()
     give_memory_back()
@@ -84,6 +85,12 @@ def warn_of_unread(config: Config) -> None:
     """Tell the log of keys that nothing reads."""
     for _, sentence in find_unread(config.settings):
         LOG.warning("%s", sentence, extra={"code": CODE_UNREAD})
+
+
+def warn_of_other_hosts(config: Config) -> None:
+    """Tell the log before the first client does, in its own words."""
+    for _, sentence in find_misnamed(config.settings):
+        LOG.warning("%s", sentence, extra={"code": CODE_OTHER_HOST})
 
 
 def calm_collector() -> None:

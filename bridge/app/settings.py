@@ -43,6 +43,7 @@ def proxy_settings(config: Config) -> ProxySettings:
     listen = parse_address("listen", settings.listen)
     limits = Limits(
         connections_max=settings.limits_connections_max,
+        all_new_connections_max=settings.limits_connections_rate_max,
         new_connections_max=settings.limits_connections_address_rate_max,
         address_connections_max=settings.limits_connections_address_max,
         frame_bytes_max=settings.wire_frame_bytes_max,

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bridge.admin.certificates import ALLOWED, CertificateRoles, RolesUnreadable, parse_roles
+from bridge.app.listening import read_host_pattern
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.named_files import FileUnreadable, read_text
 from bridge.net.client_logins import read_client_logins
 from bridge.net.clock import wall_ms
 from bridge.net.expiry import RENEWAL, fading_of
+from bridge.net.own_hosts import why_refused
 from bridge.net.tls import (
     BrokerTls,
     ClientCertificates,
@@ -25,6 +27,10 @@ from bridge.net.tls import (
 
 CLIENT_AUTH = "listen.tls.client.auth"
 ROLES_BYTES_MAX = 16_777_216
+CODE_OTHER_HOST = "EB-CONFIG-018"
+"""Clients that check hosts refuse the certificate that they are shown: it names others than they are told."""
+COMMON_IDS = (*range(10), 100, 1_001)
+"""Ids that brokers are mostly given; who names each broker in the certificate has one of these, as a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,27 @@ def find_fading(settings: Settings) -> Iterator[tuple[str, str]]:
         if fading is not None:
             key = f"{name}.{TlsFile.CERTIFICATE.value}"
             yield key, f"{key}: {fading.code}: {fading.sentence}; {RENEWAL}"
+
+
+def find_misnamed(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What clients that check hosts will say of the certificate that they are shown: its key, and what to say. Raises
+    ConfigError.
+    """
+    tls = client_tls(settings)
+    if tls is None:
+        return
+    key = f"listen.tls.{TlsFile.CERTIFICATE.value}"
+    begin = f"{key}: {CODE_OTHER_HOST}: {tls.identity.certificate}"
+    step = "and who checks hosts refuses it: have one made that names it"
+    told = settings.advertised_host or settings.listen.rpartition(":")[0].strip("[]")
+    why = why_refused(tls.identity, told)
+    if why:
+        yield key, f"{begin} {why}, which clients are told (advertised.host, or that of listen), {step}"
+        return
+    pattern = read_host_pattern(settings)
+    if pattern is not None and all(why_refused(tls.identity, pattern.host(node_id)) for node_id in COMMON_IDS):
+        why = f"names other hosts than {settings.listen_sni_pattern!r}"
+        yield key, f"{begin} {why} stands for (tried: {pattern.host(COMMON_IDS[0])} and others), {step}"
 
 
 def read_roles(path: Path) -> CertificateRoles:

@@ -10,7 +10,7 @@ from bridge.app.composition import AppError
 from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
-from bridge.app.tls import find_fading
+from bridge.app.tls import find_fading, find_misnamed
 from bridge.app.unread_keys import find_unread
 from bridge.cli.serve import FORMATS, LEVELS, LOG_VARIABLES, with_code
 from bridge.config.causes import cause_of_choice, variable_of
@@ -34,8 +34,8 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
 
     Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
     Rules that take nothing or everything, or disagree, what shows passwords or tokens to more people than need be, keys
-    that nothing reads, and certificates of the bridge's own that are over or soon will be are findings: the file can be
-    used all the same.
+    that nothing reads, and certificates of the bridge's own that are over or soon will be, or that name other hosts
+    than clients are told, are findings: the file can be used all the same.
     """
     environment = read_environment()
     faults = list(_log_faults(environment))
@@ -102,7 +102,8 @@ def _log_faults(environment: Mapping[str, str]) -> Iterator[Fault]:
 def _exposures(written: WrittenFile, config: Config) -> Iterator[tuple[int, str]]:
     """With the line of the key, as far as the file has it: it may be a default, or come from a variable."""
     told = [(exposure.key, str(exposure)) for exposure in find_exposures(config.settings)]
-    for key, sentence in (*told, *find_fading(config.settings), *find_unread(config.settings)):
+    found = (*find_fading(config.settings), *find_misnamed(config.settings), *find_unread(config.settings))
+    for key, sentence in (*told, *found):
         entry = written.entries.get(key)
         yield 0 if entry is None else entry.line, sentence
 

@@ -207,6 +207,14 @@ class Settings(KafkaSettings):
         "8); others are closed at once.",
         within(),
     )
+    limits_connections_rate_max: int = key(
+        "limits.connections.rate.max",
+        INT_MAX,
+        "Connections that all clients together may open within a second, before anything is read from them, as "
+        "max.connection.creation.rate; further ones are closed at once. Without limit unless set, as in Kafka: all "
+        "clients of a bridge come again at once when it was away.",
+        within(),
+    )
     limits_connections_address_rate_max: int = key(
         "limits.connections.address.rate.max",
         INT_MAX,

@@ -7,7 +7,7 @@ import os
 import select
 from io import FileIO
 from pathlib import Path
-from stat import S_ISFIFO
+from stat import S_IMODE, S_ISFIFO
 
 
 class FileUnreadable(Exception):
@@ -45,10 +45,21 @@ def read_bytes(path: str | Path, bytes_max: int) -> bytes:
         is_missing = isinstance(problem, FileNotFoundError)
         why = f"can't be read: {getattr(problem, 'strerror', None) or problem}"
         why += _OF_A_SHELL if is_missing and is_for_a_shell(str(path)) else ""
+        why += _whose(path) if isinstance(problem, PermissionError) else ""
         raise FileUnreadable(path, why, is_there=not is_missing) from None
     if len(data) > bytes_max:
         raise FileUnreadable(path, f"has more than {bytes_max} bytes", is_another=True)
     return data
+
+
+def _whose(path: str | Path) -> str:
+    """Who may not read it: in a container, or under systemd, that is seldom whom one thinks."""
+    mine = f"this process is user {os.geteuid()}"
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return f" ({mine}, who may not look into its folder)"
+    return f" ({mine}, and it is user {found.st_uid}'s, mode {S_IMODE(found.st_mode):04o})"
 
 
 PIPE_WAIT_MS = 5_000
@@ -85,7 +96,8 @@ def read_text(path: str | Path, bytes_max: int) -> str:
     """The same as text. Raises FileUnreadable."""
     data = read_bytes(path, bytes_max)
     try:
-        return data.decode("utf-8")
+        # Editors of Windows put a mark in front, which nobody sees: a password with it is another one.
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         # Its own words would quote what may be a secret.
         why = "it is UTF-16, not UTF-8" if data.startswith(UTF_16) else "it is no UTF-8"

@@ -29,7 +29,7 @@ from bridge.journal.acknowledged import (
 )
 from bridge.journal.refusals import JournalDamaged, JournalForeign, JournalInUse, JournalRefused
 from bridge.journal.sqlite_schema import Origin
-from bridge.journal.wal_tail import WalScan, scan_log
+from bridge.journal.wal_tail import WalScan, scan_log, settled
 from bridge.ports import JournalFull, JournalUnavailable
 
 _LENGTH = Struct(">I")
@@ -244,11 +244,17 @@ def refuse_strangers(path: Path) -> None:
         return
     # Without locks, and without files beside: SQLite has a database of others in its own mode by looking at it.
     place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    log = path.with_name(path.name + "-wal")
     try:
         with closing(sqlite3.connect(place, timeout=0, uri=True)) as looked_at:
-            sqlite_schema.schema_version(looked_at, path)
-    except JournalDamaged:
-        # Of a journal that lost its number: whoever opens it says what is wrong.
+            version = sqlite_schema.schema_version(looked_at, path)
+        if version == 0 and log.exists():
+            # What was made last, if that is all there is, is in the log alone, which SQLite looks at with its locks.
+            with closing(sqlite3.connect(":memory:")) as looked_at:
+                looked_at.deserialize(settled(path.read_bytes(), log.read_bytes()))
+                sqlite_schema.schema_version(looked_at, path)
+    except (JournalDamaged, OSError):
+        # Of a journal that lost its number, or that can't be read: whoever opens it says what is wrong.
         return
     except SQLITE_ERRORS as problem:
         if _code(problem) == sqlite3.SQLITE_NOTADB:

@@ -1,4 +1,5 @@
-"""What SQLite's write-ahead log holds behind the last whole transaction: SQLite drops it without a word.
+"""What SQLite's write-ahead log holds: behind the last whole transaction, which SQLite drops without a word, and before
+that, for whoever must not have SQLite open it.
 
 The format is section 4 of sqlite.org/fileformat2.html.
 """
@@ -10,6 +11,8 @@ _HEADER = Struct(">8I")
 _FRAME = Struct(">6I")
 _MAGIC_LITTLE, _MAGIC_BIG = 0x377F0682, 0x377F0683
 _MASK = 0xFFFFFFFF
+_MODES, _WITHOUT_LOG = slice(18, 20), b"\1\1"
+"""Where the first page says whether there is a log, and what stands there if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +52,44 @@ def scan_log(data: bytes) -> WalScan:
     return WalScan(frames=len(running), commits=commits, odd_bytes=odd_bytes)
 
 
+def settled(database: bytes, log: bytes) -> bytes:
+    """The database as SQLite would find it, with what whole transactions of its log have written, and without a log."""
+    found, written = bytearray(database), dict[int, bytes]()
+    if len(log) >= _HEADER.size and _is_whole_header(log):
+        _, _, page_bytes, _, *salts = _HEADER.unpack_from(log)[:6]
+        sums = _HEADER.unpack_from(log)[6:]
+        size = _FRAME.size + page_bytes
+        for begin in range(_HEADER.size, len(log) - size + 1, size):
+            page, pages_after, *frame_salts = _FRAME.unpack_from(log, begin)[:4]
+            content = log[begin + _FRAME.size : begin + size]
+            sums = _sums(log[begin : begin + 8] + content, _order(log), sums)
+            if frame_salts != salts or sums != _FRAME.unpack_from(log, begin)[4:]:
+                break
+            written[page] = content
+            if pages_after:
+                found.extend(bytes(max(0, pages_after * page_bytes - len(found))))
+                for number, changed in written.items():
+                    found[(number - 1) * page_bytes : number * page_bytes] = changed
+                written.clear()
+    found[_MODES] = _WITHOUT_LOG
+    return bytes(found)
+
+
 def _is_whole_header(data: bytes) -> bool:
-    magic = int.from_bytes(data[:4])
-    if magic not in {_MAGIC_LITTLE, _MAGIC_BIG}:
+    if int.from_bytes(data[:4]) not in {_MAGIC_LITTLE, _MAGIC_BIG}:
         return False
-    order = "<" if magic == _MAGIC_LITTLE else ">"
-    first = second = 0
-    words = Struct(order + "6I").unpack_from(data)
+    return _sums(data[:24], _order(data), (0, 0)) == _HEADER.unpack_from(data)[6:]
+
+
+def _order(log: bytes) -> str:
+    return "<" if int.from_bytes(log[:4]) == _MAGIC_LITTLE else ">"
+
+
+def _sums(data: bytes, order: str, before: tuple[int, ...]) -> tuple[int, ...]:
+    """SQLite's checksum of the data, which goes on with that of what is before it."""
+    first, second = before
+    words = Struct(f"{order}{len(data) // 4}I").unpack(data)
     for even, odd in zip(words[::2], words[1::2], strict=True):
         first = (first + even + second) & _MASK
         second = (second + odd + first) & _MASK
-    return (first, second) == Struct(">2I").unpack_from(data, 24)
+    return first, second

@@ -37,7 +37,10 @@ from bridge.wire.scram import ScramFailed, check_server, first_message, prove
 from translators.dialects.errors import ErrorCode
 
 NONCE_BYTES = 24
-OF_PASSWORDS = "see upstream.sasl.username and the file of upstream.sasl.password.path"
+OF_PASSWORDS = (
+    "see upstream.sasl.username, what upstream.sasl.password.path or .variable names, and whether the brokers have "
+    "that user by this mechanism"
+)
 OF_TOKENS = "see what upstream.sasl.token.path holds, or upstream.sasl.token.endpoint gives, and who the broker trusts"
 ANSWER_BYTES_MAX = 65_536
 

@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from bridge.net.shared import LOG
 
 PKCS12_ENDINGS = frozenset({".p12", ".pfx", ".pkcs12"})
 PEM_BEGIN = b"-----BEGIN "
+JAVA_STORES, DER_SEQUENCE = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"), b"\x30"
+"""How Java's own stores begin (JKS, JCEKS), and how PKCS#12, keys and certificates do."""
 FILE_BYTES_MAX = 16_777_216
 """A system's whole bundle of authorities has some 250 KB."""
 
@@ -162,7 +165,8 @@ def _load_trust(context: ssl.SSLContext, trust: TlsTrust) -> None:
     data = _read(trust.authorities, TlsFile.TRUST)
     allowed = "certificates of authorities, as PEM or PKCS#12"
     if data.lstrip().startswith(PEM_BEGIN) or not _is_pkcs12(trust.authorities, data):
-        text = data.decode("utf-8", "replace")
+        # Bundles have names of authorities in between, in all scripts, and Python's ssl takes ASCII alone.
+        text = data.decode("ascii", "ignore")
     else:
         text = _open_pkcs12(data, trust).decode()
     if "-----BEGIN CERTIFICATE" not in text and "-----BEGIN TRUSTED CERTIFICATE" not in text:
@@ -210,7 +214,8 @@ def _load_pair(
         context.load_cert_chain(certificate, key, tell_password)
     except ssl.SSLError as problem:
         if problem.reason == "KEY_VALUES_MISMATCH":
-            seen, allowed = f"{key_file} is not the key of {identity.certificate}", "the certificate's own key"
+            seen = f"{key_file} is not the key of {identity.certificate}"
+            allowed = "the key of the first certificate of that file, behind which those that signed it stand"
             raise TlsUnusable(TlsFile.KEY, seen, allowed) from None
         if is_asked:
             seen = f"the password does not open {key_file}" if password else f"{key_file} wants a password"
@@ -269,13 +274,30 @@ def _read(path: Path, file: TlsFile) -> bytes:
         raise TlsUnusable(file, str(problem), f"a file that can be read, of at most {FILE_BYTES_MAX} bytes") from None
     if not data:
         raise TlsUnusable(file, f"{path} has no bytes", f"a file of at most {FILE_BYTES_MAX} bytes")
+    if data.startswith(BOM_UTF8 + PEM_BEGIN):
+        # OpenSSL takes the first line for none then, and says no more than that.
+        seen = f"{path} begins with a sign that nobody sees (a byte order mark, as editors of Windows write it)"
+        raise TlsUnusable(file, seen, f"the same without it: tail -c +4 {path} > NEW")
+    if data.startswith(JAVA_STORES):
+        convert = f"keytool -importkeystore -srckeystore {path} -destkeystore STORE.p12 -deststoretype pkcs12"
+        raise TlsUnusable(file, f"{path} is a KeyStore of Java's old form (JKS)", f"PEM or PKCS#12: {convert}")
+    if _is_der_certificate(data):
+        convert = f"openssl x509 -inform der -in {path} -out CERTIFICATE.pem"
+        raise TlsUnusable(file, f"{path} is one certificate as DER", f"PEM or PKCS#12: {convert}")
     return data
+
+
+def _is_der_certificate(data: bytes) -> bool:
+    """Whether a sequence begins with a sequence: in PKCS#12 and in keys it begins with a number."""
+    length = data[1] if data[:1] == DER_SEQUENCE and len(data) > 1 else 0
+    begin = 2 + (length - 0x80 if length > 0x80 else 0)
+    return length > 0 and data[begin : begin + 1] == DER_SEQUENCE
 
 
 def _read_password(path: Path, file: TlsFile) -> str:
     try:
         # What can't be decoded is not quoted: it is the password.
-        password = _read(path, file).decode().removesuffix("\n").removesuffix("\r")
+        password = _read(path, file).decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         password = ""
     if not password:
@@ -291,7 +313,7 @@ def _why(problem: Exception) -> str:
 
 def _is_pkcs12(path: Path, data: bytes) -> bool:
     """Whether a file that is no PEM is to be read as PKCS#12: DER begins with a long sequence."""
-    return path.suffix.lower() in PKCS12_ENDINGS or data[:1] == b"\x30"
+    return path.suffix.lower() in PKCS12_ENDINGS or data[:1] == DER_SEQUENCE
 
 
 def _open_pkcs12(data: bytes, files: TlsIdentity | TlsTrust) -> bytes:

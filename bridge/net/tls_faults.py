@@ -36,7 +36,7 @@ def explain_broker(host: str, address: str, error: Exception) -> str:
 def explain_client(error: Exception) -> Rejected:
     """Why there is no TLS with a client, which is the other end's word where it said one."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        why = _AGES.get(error.verify_code) or (_FOREIGN if error.verify_code in _UNTRUSTED else error.verify_message)
+        why = {**_AGES, **_FOREIGN}.get(error.verify_code, error.verify_message)
         return Rejected(CloseReason.CERTIFICATE_REFUSED, why)
     reason = _reason(error)
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
@@ -52,11 +52,25 @@ _TRUST = (
     "it is signed by nobody that is trusted; add the authority that signed it (or the certificate itself, if it signs "
     "itself) to upstream.tls.trust.path"
 )
+_UNLINKED = (
+    "nothing leads from it to an authority that is trusted; add the authority that signed it to "
+    "upstream.tls.trust.path, or, where that is in it, have the broker send the certificates in between, too: its "
+    "keystore lacks its chain"
+)
 _EXPIRED = 10
 _NOT_YET_VALID = 9
-_UNTRUSTED = frozenset({2, 18, 19, 20, 21})
-_AGES = {_EXPIRED: "it has expired", _NOT_YET_VALID: "it is not valid yet"}
-_FOREIGN = "it is signed by nobody that is trusted"
+_SELF_SIGNED, _WITHOUT_ISSUER = frozenset({18, 19}), frozenset({2, 20, 21})
+"""What signs itself, alone or at the end of a chain, is no trusted authority; or who signed it did not come with it."""
+_AGES = {
+    _EXPIRED: "it has expired, by the clock of this machine",
+    _NOT_YET_VALID: "it is not valid yet, by the clock of this machine",
+}
+_FOREIGN = {
+    **dict.fromkeys(_SELF_SIGNED, "it is signed by nobody that is trusted"),
+    **dict.fromkeys(
+        _WITHOUT_ISSUER, "it is signed by nobody that is trusted, or comes without the certificates in between"
+    ),
+}
 _OTHER_HOST = frozenset({62, 64})
 
 
@@ -72,7 +86,9 @@ def _explain_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
             f"it names other hosts than {host!r}; let the broker advertise a host of its certificate, give it one that "
             "names this host, or set upstream.tls.verify.hostname: false where the network is trusted"
         )
-    return _TRUST if code in _UNTRUSTED else f"{error.verify_message}; see upstream.tls.trust.path"
+    if code in _WITHOUT_ISSUER:
+        return _UNLINKED
+    return _TRUST if code in _SELF_SIGNED else f"{error.verify_message}; see upstream.tls.trust.path"
 
 
 def _reason(error: BaseException) -> str:

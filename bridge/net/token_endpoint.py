@@ -19,6 +19,7 @@ LIFE_S = 300.0
 LIFE_MAX_S = 31_536_000.0
 """A year; what is said to last longer is asked for anew by then."""
 WORDS_CHARS_MAX = 200
+_NOT_HERE = frozenset((httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED))
 
 
 async def ask_endpoint(endpoint: TokenEndpoint, secret: str, threads: trio.CapacityLimiter | None = None) -> Granted:
@@ -27,12 +28,26 @@ async def ask_endpoint(endpoint: TokenEndpoint, secret: str, threads: trio.Capac
     document = _document(answer)
     token = document.get("access_token")
     if answer.status_code != httpx.codes.OK or not isinstance(token, str) or not is_token(token):
-        word = document.get("error_description") or document.get("error") or "no token"
-        raise SecretUnreadable(
-            f"{endpoint.url} answered {answer.status_code} ({word!s:.{WORDS_CHARS_MAX}}); see upstream.sasl.username, "
-            "its secret in the file of upstream.sasl.password.path, and upstream.sasl.token.scope"
-        )
+        raise SecretUnreadable(f"{endpoint.url} answered {answer.status_code} {_why_no_token(answer, document)}")
     return Granted(BearerToken(token), _life_s(document.get("expires_in")))
+
+
+def _why_no_token(answer: httpx.Response, document: Mapping[str, object]) -> str:
+    """What else it answered, and what to look at for that: a page for people says nothing of who asked for a token."""
+    word = document.get("error_description") or document.get("error")
+    if not word and answer.is_redirect:
+        return "(it leads elsewhere, where no secret is sent); name that place itself in upstream.sasl.token.endpoint"
+    if not word and answer.content.lstrip().startswith(b"<") and answer.status_code != httpx.codes.UNAUTHORIZED:
+        return (
+            "(a page, HTML or XML, and no JSON); most likely it is no token endpoint, or a proxy in front of one: see "
+            "upstream.sasl.token.endpoint"
+        )
+    if not word and (answer.is_server_error or answer.status_code in _NOT_HERE):
+        return "(no token, and no reason); see upstream.sasl.token.endpoint, and the log of what listens there"
+    return (
+        f"({word or 'no token'!s:.{WORDS_CHARS_MAX}}); see upstream.sasl.username, "
+        "its secret in the file of upstream.sasl.password.path, and upstream.sasl.token.scope"
+    )
 
 
 def _life_s(told: object) -> float:

@@ -158,7 +158,8 @@ class CloseReason(Enum):
         "EB-NET-063",
         (
             "the client does not accept the bridge's certificate; have it trust who signed that (Java's "
-            "ssl.truststore.location, librdkafka's ssl.ca.location), and name in it the host that clients connect to"
+            "ssl.truststore.location, librdkafka's ssl.ca.location), keep the certificates in between in "
+            "listen.tls.certificate.path, too, and name in it the host that clients connect to"
         ),
     )
     NO_TLS = (
@@ -180,6 +181,13 @@ class CloseReason(Enum):
     TOO_MANY_NEW_CONNECTIONS = (
         "EB-NET-027",
         "its address opens connections over and over (limits.connections.address.rate.max); raise that if it is shared",
+    )
+    TOO_MANY_NEW_IN_ALL = (
+        "EB-NET-029",
+        (
+            "limits.connections.rate.max connections were opened within this second; clients come again by themselves:"
+            " see who opens so many, and raise that if they are genuine"
+        ),
     )
     TOO_MANY_OF_ADDRESS = (
         "EB-NET-028",

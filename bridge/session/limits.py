@@ -45,6 +45,10 @@ class Limits:
 
     connections_max: int = 10_000
     """Client connections at once; one more is accepted and closed."""
+    all_new_connections_max: int = UNLIMITED
+    """Connections that all addresses together open within a second, as Kafka's `max.connection.creation.rate`; one more
+    is accepted and closed.
+    """
     new_connections_max: int = UNLIMITED
     """Connections that one address, or IPv6 network of 64 bits, opens within a second; one more is accepted and
     closed.
@@ -151,26 +155,36 @@ SECOND_MS = 1_000
 
 
 class NewConnections:
-    """Counts by address, of IPv6 by network, forgotten each second: so what is kept is bounded by what one brings."""
+    """Counts in all and by address, of IPv6 by network, forgotten each second: so what is kept is bounded by what one
+    brings.
+    """
 
-    __slots__ = ("_begun_ms", "_counts", "_per_second_max")
+    __slots__ = ("_begun_ms", "_count", "_counts", "_of_all_max", "_per_second_max")
 
-    def __init__(self, per_second_max: int) -> None:
+    def __init__(self, per_second_max: int, of_all_max: int = UNLIMITED) -> None:
         self._per_second_max = per_second_max
+        self._of_all_max = of_all_max
         self._begun_ms: int | None = None
+        self._count = 0
         self._counts: dict[str, int] = {}
 
-    def admits(self, host: str, now_ms: int) -> bool:
-        """Whether one more of `host` is within the limit; it counts only then, so that trying costs no later turn."""
+    def refusal(self, host: str, now_ms: int) -> CloseReason | None:
+        """Why one more of `host` is beyond a limit; it counts only where it is not, so that trying costs no later turn,
+        nor anybody else's.
+        """
         if self._begun_ms is None or now_ms - self._begun_ms >= SECOND_MS:
             self._begun_ms = now_ms
+            self._count = 0
             self._counts.clear()
         place = place_of(host)
         count = self._counts.get(place, 0)
         if count >= self._per_second_max:
-            return False
+            return CloseReason.TOO_MANY_NEW_CONNECTIONS
+        if self._count >= self._of_all_max:
+            return CloseReason.TOO_MANY_NEW_IN_ALL
         self._counts[place] = count + 1
-        return True
+        self._count += 1
+        return None
 
 
 class OpenConnections:
@@ -181,14 +195,14 @@ class OpenConnections:
     def __init__(self, limits: Limits) -> None:
         self.count = 0
         self._by_place = Counter[str]()
-        self._new = NewConnections(limits.new_connections_max)
+        self._new = NewConnections(limits.new_connections_max, limits.all_new_connections_max)
         self._of_address_max = limits.address_connections_max
 
     def refusal(self, host: str, now_ms: int) -> CloseReason | None:
         """Why no further connection of an address is taken in."""
         if self._by_place[place_of(host)] >= self._of_address_max:
             return CloseReason.TOO_MANY_OF_ADDRESS
-        return None if self._new.admits(host, now_ms) else CloseReason.TOO_MANY_NEW_CONNECTIONS
+        return self._new.refusal(host, now_ms)
 
     def begin(self, host: str) -> None:
         """One is taken in; whose a balancer's is, is not known yet: that is the empty address."""

@@ -5,7 +5,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Self
 
 import pytest
@@ -189,7 +188,7 @@ def test_wrong_password_is_told_as_kafka_tells_it(
         KafkaConsumer(**kafka_python(bridge, mechanism, WRONG), bootstrap_timeout_ms=BOOTSTRAP_MS)
     assert "[Error 58] SaslAuthenticationFailedError" in caplog.text
     assert said in caplog.text
-    log = Path(bridge.log).read_text(encoding="utf-8")
+    log = bridge.log.read_text(encoding="utf-8")
     assert "EB-NET-211" in log
     assert "user 'alice': a wrong password" in log or "user 'alice': the client does not know the password" in log
     assert WRONG not in log
@@ -202,6 +201,6 @@ def test_client_without_a_login_is_served_nothing(bridge: BridgeProcess) -> None
     with pytest.raises(KafkaException):
         admin.list_topics(timeout=2)
     give_up = time.monotonic() + PATIENCE_S
-    while "EB-NET-210" not in Path(bridge.log).read_text(encoding="utf-8"):
+    while "EB-NET-210" not in bridge.log.read_text(encoding="utf-8"):
         assert time.monotonic() < give_up
         time.sleep(0.1)

@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import pytest
 import trio
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -87,6 +87,8 @@ class Traffic:
 
     options: Options
     topic: str
+    road: str = "pass"
+    """Which one the group of whoever reads takes."""
     sent: int = 0
     read: int = 0
     errors: list[str] = field(default_factory=list)
@@ -115,6 +117,10 @@ class Traffic:
     def _hear(self, error: KafkaError) -> None:
         self.errors.append(str(error))
 
+    def _lose(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        if not self.stop.is_set():
+            self.errors.append("partitions were revoked")
+
     def _send(self) -> None:
         producer = Producer({**self.options, "error_cb": self._hear, "linger.ms": 0})
         while not self.stop.is_set():
@@ -129,11 +135,11 @@ class Traffic:
             {
                 **self.options,
                 "error_cb": self._hear,
-                "group.id": f"pass-{uuid.uuid4().hex[:8]}",
+                "group.id": f"{self.road}-{uuid.uuid4().hex[:8]}",
                 "auto.offset.reset": "earliest",
             }
         )
-        consumer.subscribe([self.topic])
+        consumer.subscribe([self.topic], on_revoke=self._lose)
         give_up = time.monotonic() + PATIENCE_S
         while (not self.stop.is_set() or self.read < self.sent) and time.monotonic() < give_up:
             for message in consumer.consume(100, 0.2):
@@ -205,8 +211,9 @@ def wait_until_ready(bridge: BridgeProcess) -> None:
         time.sleep(LOOK_S)
 
 
+@pytest.mark.parametrize("road", ["pass", "embedded", "upstream"])
 def test_certificates_and_secrets_are_exchanged_and_nobody_notices(
-    broker: GuardedKafka, topic: str, tmp_path: Path
+    road: str, broker: GuardedKafka, topic: str, tmp_path: Path
 ) -> None:
     """Records go on inside TLS while the certificate that clients are shown and the bridge's own password change."""
     authority, password = Authority(tmp_path), tmp_path / "password"
@@ -220,14 +227,14 @@ def test_certificates_and_secrets_are_exchanged_and_nobody_notices(
         **own_login(tmp_path, "SCRAM-SHA-256"),
     }
     admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
-    with bridge_process(broker.bootstrap, (), tmp_path, settings, has_admin=True) as bridge:
+    with bridge_process(broker.bootstrap, ("embedded-*",), tmp_path, settings, has_admin=True) as bridge:
         options: Options = {
             "bootstrap.servers": bridge.bootstrap,
             "security.protocol": "SASL_SSL",
             "ssl.ca.location": str(authority.trust),
             **login_by("SCRAM-SHA-256"),
         }
-        with Traffic(options, topic).running() as traffic:
+        with Traffic(options, topic, road).running() as traffic:
             for word in ("second-word", PASSWORDS["bridge"]):
                 traffic.wait_for(RECORDS)
                 # Whole at once, as those who rotate do.

@@ -17,7 +17,7 @@ def endpoint(answers: Sequence[tuple[int, object]]) -> Iterator[tuple[str, list[
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             status, document = answers[min(len(asked), len(answers) - 1)]
             asked.append((self.headers["authorization"], body))
-            data = json.dumps(document).encode()
+            data = document if isinstance(document, bytes) else json.dumps(document).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(data)))
             self.send_header("location", "/elsewhere")

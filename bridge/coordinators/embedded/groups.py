@@ -116,8 +116,8 @@ class EmbeddedGroups:
         )
         self._patterns.matched = partial(topics_matched, owner.shard)
         owner.shares.patterns.told = self._patterns.told
-        rights = PatternRights(owner.shard, clients.access, clock.now_ms)
-        self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns, rights)
+        self._pattern_rights = PatternRights(owner.shard, clients.access, clock.now_ms)
+        self.join_checks = JoinChecks(broker, catalog, self._topics, self._patterns, self._pattern_rights)
         self.joins = Joins(owner, self.join_checks, self.supervised, self._admit, self.refuse)
         self.offsets = OffsetWatch(
             broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms, clock.now_ms
@@ -279,6 +279,8 @@ class EmbeddedGroups:
             return False
         if isinstance(request, Heartbeat):
             return self.task.beat_calmly(request)
+        if request.group_id in self._pattern_rights.overdue and self.joins.waits() is None:
+            return False
         # Behind a request of the same member that waits for the broker's word this one would wait, too.
         return not self.joins.waiting and self.task.beat_natively(client, request)
 
@@ -461,11 +463,13 @@ class EmbeddedGroups:
 
     def next_due_ms(self) -> int | None:
         """See `owner_task.Turning`."""
-        return self.forwarder.next_drain_ms()
+        drain_ms, again_ms = self.forwarder.next_drain_ms(), self._pattern_rights.next_due_ms()
+        return again_ms if drain_ms is None or (again_ms is not None and again_ms < drain_ms) else drain_ms
 
     def pass_due(self, now_ms: int) -> None:
         """See `owner_task.Turning`."""
         self.forwarder.pass_drains(now_ms)
+        self._pattern_rights.pass_due(now_ms)
         self._pieces.go_on()
         self._views.pieces.go_on()
 

@@ -2,6 +2,7 @@
 
 As in Kafka it is asked once for a group and a pattern, with the rights of the member by which it came about: of the
 first that comes with it, and of whoever is heard next when it matches something else, or some time has passed.
+Heartbeats of a group at rest are answered without a look at it: which groups have something to ask is noted beside.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 import trio
 
+from bridge.coordinators.deadlines import Deadlines
 from bridge.coordinators.hidden_topics import Hidden, ask_which_are_hidden
 from bridge.engine.state import Shard
 from bridge.session.contracts import Access, BrokerAccess
@@ -60,6 +62,10 @@ class _Found(NamedTuple):
     is_told: bool = True
     """Whether a broker said so."""
 
+    def until_ms(self, *, is_used: bool) -> int:
+        """How long it counts, for a pattern that somebody in the group has or one with which somebody comes."""
+        return self.at_ms + (AGAIN_MS if is_used and self.is_told else FRESH_MS)
+
 
 class PatternRights:
     """What brokers said of the topics that patterns match, to members of each group."""
@@ -71,6 +77,25 @@ class PatternRights:
         self._found: KeptNames[_Found] = KeptNames(KEPT_MAX)
         self._running: dict[_Key, trio.Event] = {}
         """What tells that a broker was asked: whoever comes meanwhile waits for the same answer."""
+        self._watched: Deadlines[GroupId] = Deadlines()
+        self.overdue: set[GroupId] = set()
+        """Groups of which a pattern is to be asked about: no heartbeat of theirs is answered without a look at it."""
+
+    def next_due_ms(self) -> int | None:
+        """When `pass_due` is to be called next."""
+        return self._watched.next_ms()
+
+    def pass_due(self, now_ms: int) -> None:
+        """Find out which groups have something to ask; those that nobody answers for are looked at again soon."""
+        for group_id in self._watched.take_due(now_ms, self._find_due_ms):
+            self.overdue.add(group_id)
+            self._watched.note(group_id, now_ms + FRESH_MS)
+
+    def _find_due_ms(self, group_id: GroupId) -> int | None:
+        self.overdue.discard(group_id)
+        group = self._shard.groups.get(group_id)
+        known = (self._found.get(_Key(group_id, pattern).name) for pattern in (() if group is None else group.patterns))
+        return min((found.until_ms(is_used=True) for found in known if found is not None), default=None)
 
     def due(self, ref: RequestRef, request: ConsumerGroupHeartbeat) -> str:
         """The pattern that has to be asked about before this heartbeat is carried out; "" if there is none."""
@@ -78,8 +103,19 @@ class PatternRights:
         if key is None or self._way(ref).connection < 0:
             return ""
         resolved = self._shard.patterns.get(key.pattern)
-        # One that is not resolved yet is asked about as soon as it is.
-        return key.pattern if resolved is not None and not self._is_known(key, resolved.topics) else ""
+        if resolved is None:
+            # It is asked about as soon as it is resolved.
+            return ""
+        if not self._is_known(key, resolved.topics):
+            return key.pattern
+        self._watch(key)
+        return ""
+
+    def _watch(self, key: _Key) -> None:
+        """Have its group looked at when what is known counts no more; only of groups that are there is that kept."""
+        found = self._found.get(key.name)
+        if found is not None and key.group_id in self._shard.groups:
+            self._watched.note(key.group_id, found.until_ms(is_used=True))
 
     def with_hidden(self, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeat:
         """The heartbeat with what was found of its pattern."""
@@ -102,12 +138,17 @@ class PatternRights:
                 continue
             answer = await self._ask(key, way, topics)
             if not isinstance(answer, ErrorCode):
-                self._found.put(key.name, _Found(topics, self._now_ms(), frozenset(answer)))
+                self._keep(key, _Found(topics, self._now_ms(), frozenset(answer)))
             elif request.member_epoch == JOIN_EPOCH:
                 return _DENIED if answer is ErrorCode.GROUP_AUTHORIZATION_FAILED else _SILENT
             else:
-                self._found.put(key.name, self._untold(key, topics))
+                self._keep(key, self._untold(key, topics))
         return None
+
+    def _keep(self, key: _Key, found: _Found) -> None:
+        self._found.put(key.name, found)
+        # Where another of its patterns is to be asked about, too, that is found out by the next look.
+        self.overdue.discard(key.group_id)
 
     def _way(self, ref: RequestRef) -> BrokerAccess:
         return self._access(Via(ref.node, ref.connection))
@@ -131,7 +172,7 @@ class PatternRights:
             return False
         group = self._shard.groups.get(key.group_id)
         is_used = group is not None and key.pattern in group.patterns
-        return self._now_ms() - found.at_ms < (AGAIN_MS if is_used and found.is_told else FRESH_MS)
+        return self._now_ms() < found.until_ms(is_used=is_used)
 
     def _untold(self, key: _Key, topics: frozenset[TopicName]) -> _Found:
         """What is hidden as long as no broker answers: what was, and what was not there yet."""

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from bridge.app.process import (
     find_faults,
     first_known,
     run_bridge,
+    warn_of_other_hosts,
     warn_of_rules,
     warn_of_unread,
 )
@@ -21,6 +23,7 @@ from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.sources import quick_rules
 from bridge.net.listener import CannotListen
+from tests.support.certificates import Authority
 
 FAULTY = ConfigError([Fault(code=FaultCode.MISSING, source="configuration", key="listen", seen="x", allowed="y")])
 REFUSED = AppError("EB-NET-020: the port is taken")
@@ -101,6 +104,18 @@ def test_keys_that_nothing_reads_are_told_at_the_start(caplog: pytest.LogCapture
         ["journal.path", "EB-CONFIG-017"],
         ["events.bootstrap", "EB-CONFIG-017"],
     ]
+
+
+def test_certificate_for_other_hosts_is_told_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Before the first client says so, in words of its own."""
+    certificate = f"listen.tls.certificate.path={Authority(tmp_path).pair('kafka.example')}"
+    settings = ["bootstrap=h:1", "listen.tls=true", certificate]
+    with caplog.at_level(logging.WARNING, "epochbridge.app"):
+        warn_of_other_hosts(load(None, {}, [*settings, "advertised.host=kafka.example"]))
+        assert caplog.messages == []
+        warn_of_other_hosts(load(None, {}, settings))
+    assert "EB-CONFIG-018" in caplog.text
+    assert "names other hosts than '127.0.0.1'" in caplog.text
 
 
 def test_collector_looks_seldom_and_not_at_what_was_there_before() -> None:

@@ -158,6 +158,26 @@ def test_own_certificate_that_is_over_is_a_finding(file: Path, capsys: pytest.Ca
     assert seen in capsys.readouterr().out
 
 
+def test_own_certificate_that_names_other_hosts_is_a_finding(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Than the one that clients bootstrap to, or than any that the pattern stands for."""
+    authority, text = Authority(file.parent), f"{GOOD}listen.tls: true\n"
+    path = authority.pair("kafka.example", "*.brokers.example")
+    named = f"{text}listen.tls.certificate.path: {path}\nadvertised.host: kafka.example\n"
+    for written, said in (
+        (named, ""),
+        (named.replace("advertised.host: kafka.example", "advertised.host: other.example"), "than 'other.example',"),
+        (f"{text}listen.tls.certificate.path: {path}\n", "than '127.0.0.1', which clients are told"),
+        (f"{named}listen.sni.pattern: b{{id}}.brokers.example\n", ""),
+        (f"{named}listen.sni.pattern: b{{id}}.kafka.example\n", "than 'b{id}.kafka.example' stands for"),
+    ):
+        file.write_text(written)
+        assert run(["check-config", str(file)]) == 0
+        told = capsys.readouterr().out
+        start = f"{file}:7: finding listen.tls.certificate.path: EB-CONFIG-018: {path} names other hosts {said}"
+        assert (start in told) is bool(said)
+        assert ("EB-CONFIG-018" in told) is bool(said)
+
+
 @pytest.mark.parametrize(("text", "status"), [(GOOD, 0), (BAD, 2)])
 def test_configuration_may_come_through_a_pipe(tmp_path: Path, text: str, status: int) -> None:
     """As of a shell's `<(helm template …)`: it was read again for the lines of its keys, and waited for for ever."""

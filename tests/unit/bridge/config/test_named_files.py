@@ -1,5 +1,6 @@
 """What can be wrong with a file that somebody names is told in one sentence, which quotes nothing of it."""
 
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,34 @@ def test_secret_is_all_but_the_last_line_end(tmp_path: Path) -> None:
         assert read_secret(path) == "word"
     path.write_bytes("w\u00f6rd\n\n".encode())
     assert read_secret(str(path)) == "w\u00f6rd\n"
+
+
+def test_mark_of_editors_of_windows_is_no_part_of_a_secret(tmp_path: Path) -> None:
+    """Nobody sees it: a password with it in front was refused by brokers, a token called more than one word."""
+    path = tmp_path / "word"
+    path.write_bytes(b"\xef\xbb\xbfword\r\n")
+    assert read_secret(path) == "word"
+    path.write_bytes(b"\xef\xbb\xbf")
+    assert told(path) == f"{path} is empty"
+
+
+def test_file_that_may_not_be_read_is_told_with_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read all, so it is the system's answer that is played."""
+    path = tmp_path / "word"
+    path.write_bytes(b"word")
+    path.chmod(0o640)
+
+    def refuse(name: str | Path, most: int) -> bytes:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(named_files, "_read", refuse)
+    me = f"this process is user {os.geteuid()}"
+    assert told(path) == (
+        f"{path} can't be read: Permission denied ({me}, and it is user {path.stat().st_uid}'s, mode 0640)"
+    )
+    assert told(tmp_path / "none") == (
+        f"{tmp_path / 'none'} can't be read: Permission denied ({me}, who may not look into its folder)"
+    )
 
 
 def test_file_that_can_not_be_used_is_told_and_not_quoted(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from bridge.journal.wal_tail import WalScan, scan_log
+from bridge.journal.wal_tail import WalScan, scan_log, settled
 
 
 def write_log(path: Path, rows: int) -> bytes:
@@ -57,3 +57,45 @@ def test_broken_header_is_seen(tmp_path: Path) -> None:
     data[17] ^= 1
     assert scan_log(bytes(data)).has_broken_header
     assert scan_log(b"\0" * 10) == WalScan(odd_bytes=10)
+
+
+def tables_in(database: bytes) -> list[str]:
+    """As SQLite reads them."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database)
+        return [name for (name,) in connection.execute("SELECT name FROM sqlite_schema ORDER BY rowid")]
+
+
+def test_database_is_read_with_what_its_log_has_written(tmp_path: Path) -> None:
+    """Whole transactions one after the other, in a database that they make larger; nothing of one that is cut off or
+    spoiled, nor of what is behind it.
+    """
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        database = path.read_bytes()
+        ends = [0]
+        for number in range(3):
+            connection.execute(f"CREATE TABLE t{number} (x)")
+            ends.append(path.with_name("a.db-wal").stat().st_size)
+        log = path.with_name("a.db-wal").read_bytes()
+    assert tables_in(settled(database, b"")) == []
+    for number, end in enumerate(ends):
+        assert tables_in(settled(database, log[:end])) == [f"t{before}" for before in range(number)]
+    spoiled = bytearray(log)
+    spoiled[ends[1] + 100] ^= 1
+    assert tables_in(settled(database, bytes(spoiled))) == ["t0"]
+    assert tables_in(settled(database, log[: ends[3] - 1])) == ["t0", "t1"]
+
+
+def test_pages_of_an_older_log_are_not_read(tmp_path: Path) -> None:
+    """They are in the database already, which has gone on since."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for number in range(5):
+            connection.execute(f"CREATE TABLE t{number} (x)")
+        connection.execute("PRAGMA wal_checkpoint(RESTART)")
+        connection.execute("DROP TABLE t4")
+        database, log = path.read_bytes(), path.with_name("a.db-wal").read_bytes()
+    assert tables_in(settled(database, log)) == ["t0", "t1", "t2", "t3"]

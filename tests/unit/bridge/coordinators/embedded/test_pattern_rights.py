@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from bridge.coordinators.embedded.joins import WaitingRequests
@@ -12,7 +13,7 @@ from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Request
 from tests.support.embedded_world import FakeVia, World, embedded_world, native_join, told_of_topics
 from tests.support.memory_journal import MemoryJournal
-from tests.support.owned_group import GROUP, TOPIC
+from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, Topic, TopicId, TopicName
@@ -125,6 +126,52 @@ async def test_right_that_is_given_counts_when_it_is_asked_again(autojump_clock:
         await told(world, whole, via)
         assert has(world, (SECRET,)) == {TOPIC, SECRET.name}
         assert world.groups.owner.shard.groups[GROUP].hidden == {}
+
+
+async def test_group_at_rest_is_asked_about_again(autojump_clock: MockClock) -> None:
+    """Its heartbeats are answered without a look at anything: but for the one that asks, and those before it."""
+    via = Sight()
+    async with embedded_world(replace(SETTINGS, group_consumer_session_timeout_ms=3 * AGAIN_MS)) as world:
+        world.broker.topics.append(SECRET)
+        rests = replace(BEAT, member_epoch=(await told(world, comes(), via)).member_epoch)
+        await told(world, rests, via)
+        via.hidden, via.is_silent = frozenset(), True
+        for pause_ms, rested in ((AGAIN_MS - FRESH_MS, True), (FRESH_MS, False)):
+            await trio.sleep(pause_ms / 1000)
+            assert world.groups.beat(CLIENT, rests) is rested
+        assert (await told(world, rests, via)).member_epoch == rests.member_epoch
+        assert world.groups.beat(CLIENT, rests), "nobody asks all the time whoever does not answer"
+        await trio.sleep((FRESH_MS + 1) / 1000)
+        assert not world.groups.beat(CLIENT, rests)
+        via.is_silent = False
+        await told(world, rests, via)
+        assert has(world, (SECRET,)) == {TOPIC, SECRET.name}
+        assert len(via.asked) == 3
+
+
+async def test_group_of_two_patterns_is_asked_about_both(autojump_clock: MockClock) -> None:
+    """Whoever of it is heard first; and nothing is kept of a group that is gone."""
+    via, patterns = Sight(hidden=frozenset()), {"a": TOPIC, "b": SECRET.name}
+    async with embedded_world(replace(SETTINGS, group_consumer_session_timeout_ms=5 * AGAIN_MS)) as world:
+        world.broker.topics.append(SECRET)
+        joins = [replace(comes(name), subscribed_topic_regex=pattern) for name, pattern in patterns.items()]
+        epoch = max([(await told(world, request, via)).member_epoch for request in joins])
+        await told(world, replace(BEAT, member_epoch=epoch - 1), via)
+        rests = [replace(BEAT, member_id=MemberId(name), member_epoch=epoch) for name in patterns]
+        for request in rests:
+            assert (await told(world, request, via)).error is ErrorCode.NONE
+        for times in (1, 2):
+            await trio.sleep(AGAIN_MS / 1000)
+            for request in rests:
+                assert not world.groups.beat(CLIENT, request)
+                await told(world, request, via)
+                await trio.sleep((FRESH_MS + 1) / 1000)
+            assert len(via.asked) == 2 + 2 * times
+            assert [world.groups.beat(CLIENT, request) for request in rests] == [True, True]
+        for request in rests:
+            await told(world, replace(request, member_epoch=-1), via)
+        await trio.sleep(AGAIN_MS / 1000)
+        assert world.groups.join_checks.rights.next_due_ms() is None
 
 
 async def test_those_who_come_at_once_ask_once(autojump_clock: MockClock) -> None:

@@ -238,6 +238,17 @@ def database_of_another_that_is_in_use(path: Path) -> None:
     log.write_bytes(kept[1])
 
 
+def database_of_another_that_has_just_begun(path: Path) -> None:
+    """Even its tables are in its log."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE mine (x)")
+        log = path.with_name(path.name + "-wal")
+        kept = path.read_bytes(), log.read_bytes()
+    path.write_bytes(kept[0])
+    log.write_bytes(kept[1])
+
+
 def text_of_another(path: Path) -> None:
     """No database at all."""
     path.write_text("root:x:0:0:root:/root:/bin/bash\n" * 100, encoding="utf-8")
@@ -248,6 +259,7 @@ def text_of_another(path: Path) -> None:
     [
         (database_of_another, "another program's database"),
         (database_of_another_that_is_in_use, "another program's database"),
+        (database_of_another_that_has_just_begun, "another program's database"),
         (text_of_another, "is no SQLite file, and no number of a journal is beside it"),
     ],
 )

@@ -157,6 +157,22 @@ async def test_one_address_opens_so_many_connections_a_second(
             assert await client.ids(1) == [1]
 
 
+async def test_all_together_open_so_many_connections_a_second(
+    mock_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one address does, whoever they are."""
+    async with front_of(ScriptedBroker(), Limits(all_new_connections_max=1)) as front:
+        first, second = await front.dial(), await front.dial()
+        assert await second.is_closed()
+        assert front.closed(CloseReason.TOO_MANY_NEW_IN_ALL) == 1
+        assert [record for record in caplog.records if "EB-NET-029" in record.getMessage()]
+        mock_clock.jump(1)
+        third = await front.dial()
+        for client in (first, third):
+            await client.send(ASK_METADATA)
+            assert await client.ids(1) == [1]
+
+
 async def test_one_address_has_so_many_connections_open(caplog: pytest.LogCaptureFixture) -> None:
     """A stranger who kept all of limits.connections.max shut everybody out; when one of them ends another may come."""
     async with front_of(ScriptedBroker(), Limits(address_connections_max=2)) as front:

@@ -1,5 +1,6 @@
 """Files that can't be used for TLS: each is refused with what is wrong, where, and what to give instead."""
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,45 @@ def test_files_that_hold_something_else(tmp_path: Path, authority: Authority) ->
         assert refusal(identity=TlsIdentity(certificate=path)).file is TlsFile.CERTIFICATE
     assert refusal(identity=TlsIdentity(certificate=certificate)).file is TlsFile.KEY
     assert refusal(identity=TlsIdentity(certificate=certificate, key=text)).file is TlsFile.KEY
+
+
+def test_forms_of_java_and_of_windows_are_told_with_how_to_convert_them(tmp_path: Path, authority: Authority) -> None:
+    """Whatever the file is called: each was said to be PKCS#12 with another password, or to hold no certificate."""
+    der = ssl.PEM_cert_to_DER_cert(authority.authority.cert_pem.bytes().decode())
+    for data, form, step in (
+        (bytes.fromhex("feedfeed00000002") + bytes(100), "KeyStore of Java's old form (JKS)", "-deststoretype pkcs12"),
+        (bytes.fromhex("cececece00000002") + bytes(100), "KeyStore of Java's old form (JKS)", "-deststoretype pkcs12"),
+        (der, "is one certificate as DER", "openssl x509 -inform der -in"),
+    ):
+        for name in ("file.jks", "file.p12", "file.crt"):
+            path = written(tmp_path / name, data)
+            for found in (refusal(trust=TlsTrust(authorities=path)), refusal(identity=TlsIdentity(certificate=path))):
+                assert (str(path) in found.seen, form in found.seen, step in found.allowed) == (True, True, True)
+
+
+def test_words_of_any_script_stand_between_authorities(tmp_path: Path, authority: Authority) -> None:
+    """As bundles name them; it ended the start with a traceback."""
+    pem = authority.trust.read_bytes()
+    bundle = written(tmp_path / "bundle.pem", "Főtanúsítvány\n=====\n".encode() + pem + b"\xff\n" + pem)
+    context = broker_context(BrokerTls(trust=TlsTrust(authorities=bundle)))
+    assert context.cert_store_stats()["x509_ca"] == 1
+
+
+def test_mark_of_editors_of_windows_is_told_and_does_passwords_no_harm(tmp_path: Path, authority: Authority) -> None:
+    """Nobody sees it, and OpenSSL reads no PEM with it in front."""
+    word, mark = store_word(tmp_path), b"\xef\xbb\xbf"
+    path = written(tmp_path / "marked.pem", mark + authority.pair("a").read_bytes())
+    for found in (
+        refusal(trust=TlsTrust(authorities=path)),
+        refusal(identity=TlsIdentity(certificate=path)),
+        refusal(identity=TlsIdentity(certificate=authority.pair("a"), key=path)),
+    ):
+        assert "a byte order mark" in found.seen
+        assert f"tail -c +4 {path}" in found.allowed
+    word.write_bytes(mark + word.read_bytes())
+    broker_context(
+        BrokerTls(identity=TlsIdentity(certificate=key_store(tmp_path, authority.issue("a")), password=word))
+    )
 
 
 def test_key_of_another_certificate(tmp_path: Path, authority: Authority) -> None:

@@ -14,7 +14,7 @@ from bridge.net.tls_transport import shake_hands
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
-from tests.support.certificates import Authority, key_store, store_word, trust_store
+from tests.support.certificates import Authority, key_store, store_word, trust_store, written
 from tests.support.key_updates import OF_SERVER, EndRecords, logging_context
 from tests.support.ports import free_port
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker, request
@@ -120,6 +120,12 @@ async def test_certificates_that_are_not_accepted_are_told_apart(authority: Auth
     assert foreign.startswith(f"EB-NET-045: the certificate of {LOOPBACK}:")
     assert "add the authority that signed it" in foreign
     assert "upstream.tls.trust.path" in await told(authority.server(LOOPBACK), BrokerTls())
+    leaf = authority.authority.create_child_ca().issue_cert(LOOPBACK)
+    alone = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    alone.load_cert_chain(
+        written(tmp_path / "alone.pem", leaf.private_key_pem.bytes() + leaf.cert_chain_pems[0].bytes())
+    )
+    assert "have the broker send the certificates in between" in await told(alone, tls)
 
 
 async def test_host_is_not_looked_at_where_that_is_wanted(authority: Authority) -> None:
