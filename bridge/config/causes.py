@@ -207,9 +207,22 @@ def variable_of(key: Key) -> str:
     return ENVIRONMENT_PREFIX + key.field_name.upper()
 
 
+_BY_SCRAM = "the bridge's own user does not log in so: give it SCRAM-SHA-512; clients that do pass through as they are"
+_OTHER_CHOICES = (
+    ("SCRAM-SHA-512", ("gssapi", "kerberos", "aws_msk_iam", "external"), _BY_SCRAM),
+    ("SCRAM-SHA-512", ("scram", "scram-sha"), "say which of the two: write `SCRAM-SHA-512` or `SCRAM-SHA-256`"),
+    ("TLSv1.2", ("tlsv1", "tlsv1.0", "tlsv1.1", "sslv3"), "nothing that old is spoken: write `TLSv1.2`"),
+    ("required", ("v1", "v2", "proxy", "always"), "version 2 alone is read: write `required`, or `optional`"),
+)
+"""What people write that know other programs: a choice by which the key is known, what is written, what to do."""
+
+
 def cause_of_choice(choices: Iterable[str], text: str) -> str:
     """Which choice was perhaps meant."""
     by_small = {choice.lower(): choice for choice in choices}
+    for choice, others, cause in _OTHER_CHOICES:
+        if choice in by_small.values() and text.lower() in others:
+            return cause
     near = get_close_matches(text.lower(), by_small, n=1, cutoff=NEARNESS)
     return f"perhaps it is misspelt: write `{by_small[near[0]]}`" if near else ""
 

@@ -43,6 +43,8 @@ NEXT_STEPS: Mapping[FaultCode, str] = {
     FaultCode.NEEDS_RESTART: "start the bridge again to have it, or put the former value back",
 }
 """What to do where the place that found the fault knows no better."""
+OF_FILES = "mend that file, or name another one"
+"""The same for what is wrong with a file that a key names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,9 @@ class Fault:
         """One line for a person."""
         place = f"{self.source}:{self.line}" if self.line else self.source
         key = f" {self.key}:" if self.key else ""
-        return f"{place}:{key} {self.seen}; allowed: {self.allowed}; {self.hint or NEXT_STEPS[self.code]} [{self.code}]"
+        is_of_a_file = self.code is FaultCode.WRONG_KIND and self.key.endswith(".path")
+        step = self.hint or (OF_FILES if is_of_a_file else NEXT_STEPS[self.code])
+        return f"{place}:{key} {self.seen}; allowed: {self.allowed}; {step} [{self.code}]"
 
 
 class ConfigError(Exception):

@@ -15,6 +15,7 @@ _OF_A_MERGE = re.compile(r"<{7} |={7}$|>{7} ")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z][\w.-]*)\s*=\s*\S")
 _NO_BLANK = re.compile(r"\s*-?\s*([A-Za-z][\w.-]*):\S")
 _NEEDS_QUOTES = re.compile(r"[^#:]*:\s+([*&@`%!|>])\S")
+_BRACKETED = re.compile(r"[^#:]*:\s+([{\[])[^}\]]*[}\]][^\s,#]")
 _QUOTES = "put quotes around the value"
 
 
@@ -42,7 +43,7 @@ def _cause_of_line(line: str) -> str:
         return "it looks like a template that was not filled in: have it filled in, or put quotes around the value"
     if "\u00a0" in line or "\uff1a" in line:
         return "a blank or colon of another script is in it: write `key: value` anew, by hand"
-    quoted = _NEEDS_QUOTES.match(line)
+    quoted = _NEEDS_QUOTES.match(line) or _BRACKETED.match(line)
     if quoted is not None:
         return f"to YAML a value that begins with {quoted[1]} is no word: {_QUOTES}"
     assigned = _ASSIGNMENT.match(line)

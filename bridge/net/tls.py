@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 import trio
 
-from bridge.config.named_files import FileUnreadable, read_bytes
+from bridge.config.named_files import FileUnreadable, read_bytes, read_secret
 from bridge.net.shared import LOG
 
 # ---------------------------------------------------------------------------------------------- tls
@@ -296,13 +296,9 @@ def _is_der_certificate(data: bytes) -> bool:
 
 def _read_password(path: Path, file: TlsFile) -> str:
     try:
-        # What can't be decoded is not quoted: it is the password.
-        password = _read(path, file).decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError:
-        password = ""
-    if not password:
-        raise TlsUnusable(file, f"{path} holds no UTF-8 text", "a file that holds the password and nothing else")
-    return password
+        return read_secret(path)
+    except FileUnreadable as problem:
+        raise TlsUnusable(file, str(problem), "a file that holds the password and nothing else") from None
 
 
 def _why(problem: Exception) -> str:

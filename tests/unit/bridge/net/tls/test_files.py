@@ -128,6 +128,17 @@ def test_passwords_of_stores(tmp_path: Path, authority: Authority) -> None:
     assert found.file is TlsFile.TRUST_PASSWORD
 
 
+def test_password_in_the_place_of_its_file_is_not_quoted(tmp_path: Path, authority: Authority) -> None:
+    """It stood in the log, and on the terminal of whoever checked the file."""
+    store = key_store(tmp_path, authority.issue("a"))
+    for found in (
+        refusal(identity=TlsIdentity(certificate=store, password=Path("s3cret"))),
+        refusal(trust=TlsTrust(authorities=trust_store(authority), password=Path("s3cret"))),
+    ):
+        assert "s3cret" not in str(found)
+        assert "name the file that holds the secret" in found.seen
+
+
 def test_store_without_a_key_and_key_beside_a_store(tmp_path: Path, authority: Authority) -> None:
     """The one holds authorities only, the other has its own."""
     word = store_word(tmp_path)
