@@ -12,7 +12,8 @@ def tables(spark: SparkSession) -> dict[str, DataFrame]:
     """Two days of g, of which the second has nothing but a member that came."""
     made = {name: conform(table, spark.range(0).toDF("nothing")) for name, table in TABLES.items()}
     day = "date '2025-11-21' as date"
-    outcome = "if(id < 2, 'superseded', if(id < 5, 'open', 'completed')) outcome"
+    cut = "if(id < 2, 'superseded', if(id < 5, 'open', 'interrupted'))"
+    outcome = f"if(id < 9, {cut}, 'completed') outcome"
     counts = ("2L moved", "1L forced_minimum", "3L told", "1L disturbed")
     each = ("'g' group_id", "id * 10 duration_us", outcome, *counts, day)
     made[REBALANCES.name] = conform(REBALANCES, spark.range(0, 101).selectExpr(*each))
@@ -30,7 +31,7 @@ def test_day_counts_and_measures(spark: SparkSession) -> None:
         "group_id": "g",
         "rebalances": 101,
         "superseded": 2,
-        "interrupted": 3,
+        "interrupted": 7,
         "moved": 202,
         "forced_minimum": 101,
         "told": 303,

@@ -18,6 +18,14 @@ def rebalances(spark: SparkSession, minutes: list[int], group: str = "g") -> Dat
     )
 
 
+def caused(spark: SparkSession, *causes: str) -> DataFrame:
+    """Rebalances of one group, a minute apart, for these reasons."""
+    rows = [("g", f"r{n}", n * MINUTE_US, cause) for n, cause in enumerate(causes)]
+    return conform(
+        REBALANCES, spark.createDataFrame(rows, "group_id string, rebalance_id string, began_us long, cause string")
+    )
+
+
 def found(frame: DataFrame) -> list[tuple[object, ...]]:
     """Group, begin and end in minutes, how many, the most, the chief cause."""
     minutes = [f"{name} div {MINUTE_US}" for name in ("began_us", "ended_us")]
@@ -40,6 +48,12 @@ def test_storm_lasts_while_times_touch(spark: SparkSession) -> None:
     """One storm of five with four at most, then another; each group has its own."""
     frame = rebalances(spark, [0, 5, 8, 9, 15, 60, 61, 62]).union(rebalances(spark, [7, 8], "h"))
     assert found(frame) == [("g", 0, 15, 5, 4, "join"), ("g", 60, 62, 3, 3, "join")]
+
+
+def test_chief_cause_is_the_one_of_most(spark: SparkSession) -> None:
+    """Whichever came first, or comes first among words; of equally many the first word."""
+    assert found(caused(spark, "join", "leave", "leave"))[0][-1] == "leave"
+    assert found(caused(spark, "leave", "join", "leave", "join"))[0][-1] == "join"
 
 
 def test_storms_call_no_python(spark: SparkSession) -> None:

@@ -46,6 +46,10 @@ def test_first_commit_after_an_assignment_is_told_and_no_other() -> None:
     for _ in range(3):
         _commit(ears)
     assert _told(ears) == [(False, "")]
+    (fact,) = ears.log.of(CommitPassed)
+    assert isinstance(fact, CommitPassed)
+    assert fact.partitions == (f"{TOPIC}-0",)
+    assert "secret" not in repr(ears.log.events)
 
 
 def test_commit_on_revoke_is_told_with_its_error() -> None:
