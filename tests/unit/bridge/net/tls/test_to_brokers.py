@@ -205,7 +205,7 @@ async def test_listener_that_takes_connections_and_says_nothing_is_left(authorit
         listeners = await nursery.start(trio.serve_tcp, hang, 0)
         with pytest.raises(BrokerUnreachable, match="EB-NET-047"):
             await connect(
-                Address(LOOPBACK, listeners[0].socket.getsockname()[1]), 0.05, broker_context(trusting(authority))
+                Address(LOOPBACK, listeners[0].socket.getsockname()[1]), 1.0, broker_context(trusting(authority))
             )
         nursery.cancel_scope.cancel()
 
