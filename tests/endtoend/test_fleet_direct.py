@@ -22,14 +22,14 @@ from tests.support.clients.programs import AIOKAFKA, java_program, kafkajs_progr
 from tests.support.grown_topic import grow_topic
 
 PARTITIONS = 6
-member = partial(MemberSpec, session_timeout_ms=4000)
+member = partial(MemberSpec, session_timeout_ms=8_000)
 """A killed member's session must run out, so a short one keeps the stories short; a busy machine stands still, too."""
 
 QUICK_GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": "5000",
+    "group.consumer.session.timeout.ms": "8000",
     "group.consumer.min.heartbeat.interval.ms": "300",
     "group.consumer.heartbeat.interval.ms": "400",
 }
