@@ -12,14 +12,18 @@ import trio
 from bridge.admin.contracts import AdminError
 from bridge.app.admin_tokens import read_admin_tokens
 from bridge.app.composition import AppError, make_owner, serve
+from bridge.app.kept_logins import read_kept_logins
+from bridge.app.listening import read_balancers, read_host_pattern
+from bridge.app.login import read_login
 from bridge.app.places import judge_folders, place_judges
 from bridge.app.rules import tell_findings
 from bridge.app.settings import parse_address, proxy_settings
-from bridge.app.tls import CODE_OTHER_HOST, admin_tls, find_misnamed
+from bridge.app.tls import CODE_OTHER_HOST, admin_tls, broker_tls, client_tls, find_misnamed
 from bridge.app.unread_keys import CODE_UNREAD, find_unread
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
+from bridge.config.sources import read_environment
 from bridge.migration.rule_findings import CODE_EVERYTHING
 from bridge.net.listener import CannotListen, raise_limit
 from bridge.telemetry.logs import LogFormat, configure_logs, end_logs
@@ -156,7 +160,7 @@ def _address_judges(config: Config) -> list[Judge]:
     if settings.admin_listen != ADMIN_OFF:
         addresses.append(("admin.listen", settings.admin_listen))
     judges: list[Judge] = [partial(parse_address, key, text) for key, text in addresses]
-    return [*judges, *place_judges(config), *_admin_judges(settings), partial(proxy_settings, config)]
+    return [*judges, *place_judges(config), *_admin_judges(settings), *_file_judges(config)]
 
 
 def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
@@ -168,6 +172,20 @@ def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
         except ConfigError as problem:
             faults |= dict.fromkeys(problem.faults)
     return list(faults)
+
+
+def _file_judges(config: Config) -> list[Judge]:
+    """Each by itself before all together: whoever has two files to mend hears of both at once."""
+    settings = config.settings
+    each: Iterable[Callable[[Settings], object]] = (
+        read_host_pattern,
+        read_balancers,
+        broker_tls,
+        client_tls,
+        read_kept_logins,
+    )
+    judges: list[Judge] = [partial(judge, settings) for judge in each]
+    return [partial(read_login, config, read_environment()), *judges, partial(proxy_settings, config)]
 
 
 def _admin_judges(settings: Settings) -> list[Judge]:

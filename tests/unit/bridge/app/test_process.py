@@ -106,6 +106,27 @@ def test_keys_that_nothing_reads_are_told_at_the_start(caplog: pytest.LogCapture
     ]
 
 
+def test_files_that_are_wrong_are_told_together() -> None:
+    """Each time only the first was, by whoever mended them one after the other."""
+    wrong = {
+        "upstream.sasl.mechanism": "PLAIN",
+        "upstream.sasl.username": "u",
+        "upstream.sasl.password.path": "/nowhere/word",
+        "upstream.tls": "true",
+        "upstream.tls.trust.path": "/nowhere/trust.pem",
+        "listen.tls": "true",
+        "listen.tls.certificate.path": "/nowhere/front.pem",
+        "listen.proxy-protocol": "required",
+    }
+    config = load(None, {}, ["bootstrap=h:1", *(f"{key}={value}" for key, value in wrong.items())])
+    assert {fault.key for fault in find_faults(config)} == {
+        "upstream.sasl.password.path",
+        "upstream.tls.trust.path",
+        "listen.tls.certificate.path",
+        "listen.proxy-protocol.from",
+    }
+
+
 def test_certificate_for_other_hosts_is_told_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Before the first client says so, in words of its own."""
     certificate = f"listen.tls.certificate.path={Authority(tmp_path).pair('kafka.example')}"

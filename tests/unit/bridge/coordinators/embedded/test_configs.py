@@ -11,6 +11,7 @@ from bridge.coordinators.embedded.configs import A_SETTING, ALL_BROKERS, DESCRIB
 from bridge.engine.settings import GROUP_KEYS, PREFIX, SESSION_TIMEOUT
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import World, embedded_world
+from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import GROUP as ORDERS
 from translators.dialects.configs import (
     CLIENT_METRICS,
@@ -28,6 +29,7 @@ from translators.dialects.configs import (
     IncrementalAlterConfigs,
     ListConfigResources,
     ListConfigResourcesReply,
+    Operation,
     Resource,
     ResourceAlterations,
     Synonym,
@@ -122,6 +124,28 @@ async def test_brokers_settings_of_other_kinds_are_told_with_ours(autojump_clock
             Synonym("replacement.grace.ms", "0", ConfigSource.DEFAULT),
         )
         assert grace.documentation
+
+
+async def test_settings_outlive_a_restart(autojump_clock: MockClock) -> None:
+    """By the journal, and one that was taken out again does not come back."""
+    journal, asked = MemoryJournal(), DescribeConfigs(resources=(AskedResource(HERE, (GRACE, SESSION_TIMEOUT)),))
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        for alteration in (
+            Alteration(GRACE, "9000"),
+            Alteration(SESSION_TIMEOUT, "50000"),
+            Alteration(SESSION_TIMEOUT, None, Operation.DELETE),
+        ):
+            assert (await alter(world, increment(alteration), ErrorCode.NONE)).error is ErrorCode.NONE
+        assert await world.groups.facts_written()
+    async with embedded_world() as world:
+        world.groups.keep(journal)
+        ref = world.send(asked)
+        world.via.answer(described)
+        (result,) = (await world.answer(ref, DescribeConfigsReply)).results
+        told = {one.name: (one.value, one.source) for one in result.configs}
+        assert told[GRACE] == ("9000", ConfigSource.GROUP)
+        assert told[SESSION_TIMEOUT][1] is not ConfigSource.GROUP
 
 
 async def test_only_what_was_asked_is_told(autojump_clock: MockClock) -> None:
