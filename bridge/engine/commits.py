@@ -86,7 +86,7 @@ def may_commit(state: Shard, request: Commit, member: Member) -> bool:
     """Whether the epoch is right: the member's own, or an older one under which it already had every partition it
     commits.
 
-    K5.11 with 11.4 and decision 3: each partition remembers the epoch at which it was assigned. Under its own epoch a
+    Each partition remembers the epoch at which it was assigned (K5.11 with 11.4, decision 3). Under its own epoch a
     member may commit what nobody else has; Kafka lets it commit all, but here a commit may have waited for another one
     while its partition changed hands (decision 2).
     """

@@ -45,7 +45,7 @@ def test_copy_is_sound(copy: Path) -> None:
 
 
 def test_each_added_line_fails(copy: Path) -> None:
-    """House rule 8: white lists, as a black list has holes. One run for all, as each reads all of the source."""
+    """White lists, as a black list has holes (house rule 8). One run for all, as each reads all of the source."""
     files = {copy / name: (copy / name).read_text(encoding="utf-8") for name, _ in HOLES.values()}
     assert len(files) == len(HOLES), "a line must not hide behind another in the same file"
     for name, line in HOLES.values():

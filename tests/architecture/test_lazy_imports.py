@@ -80,13 +80,13 @@ def strays(file: SourceFile, rows: Mapping[str, frozenset[str]]) -> list[str]:
 
 
 def test_late_imports_keep_to_the_rows() -> None:
-    """House rule 8: what a room may not import, it may not import by string either."""
+    """What a room may not import, it may not import by string either (house rule 8)."""
     rows = white_list()
     assert [stray for file in source_files(SOURCE_FOLDERS) for stray in strays(file, rows)] == []
 
 
 def test_late_imports_happen_at_doors_only() -> None:
-    """House rule 8: for start-up time or an optional extra, nowhere else; a door that is not used is no door."""
+    """For start-up time or an optional extra, nowhere else; a door that is not used is no door (house rule 8)."""
     files = {str(file.path) for file in source_files(SOURCE_FOLDERS) if any(late_imports(file))}
     assert files == set(DOORS)
 

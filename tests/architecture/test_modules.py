@@ -56,7 +56,7 @@ def has_mirror(file: SourceFile) -> bool:
 
 
 def test_module_says_what_it_is_for() -> None:
-    """House rule 8: a sentence, which ends."""
+    """A sentence, which ends (house rule 8)."""
     counts = {
         str(file.path): sentence_count(ast.get_docstring(file.tree) or "") for file in source_files(SOURCE_FOLDERS)
     }
@@ -64,7 +64,7 @@ def test_module_says_what_it_is_for() -> None:
 
 
 def test_room_says_what_it_knows_and_must_not_know() -> None:
-    """House rule 8: a room is a package right under `bridge` or `translators`."""
+    """A room is a package right under `bridge` or `translators` (house rule 8)."""
     rooms = (file for file in source_files(SOURCE_FOLDERS) if file.path.name == "__init__.py")
     words = {
         str(file.path): " ".join((ast.get_docstring(file.tree) or "").split())
@@ -84,7 +84,7 @@ def test_no_module_says_what_it_must_not_know() -> None:
 
 
 def test_module_with_functions_has_mirrored_tests() -> None:
-    """House rule 8: bridge/wire/frames.py is tested in tests/unit/bridge/wire/test_frames.py, or a folder frames."""
+    """bridge/wire/frames.py is tested in tests/unit/bridge/wire/test_frames.py, or a folder frames (house rule 8)."""
     with_functions = (
         file for file in source_files(SOURCE_FOLDERS) if not all(is_declaration(one) for one in file.functions())
     )
@@ -106,7 +106,7 @@ def crumbs() -> set[str]:
 
 
 def test_crumb_moves_into_its_only_importer() -> None:
-    """House rule 8: what is small and serves one neighbour is no idea of its own."""
+    """What is small and serves one neighbour is no idea of its own (house rule 8)."""
     assert crumbs() == set()
 
 

@@ -70,7 +70,7 @@ def add(folder: Path, name: str) -> None:
 
 
 def test_omission_fails_the_type_check(tmp_path: Path) -> None:
-    """House rule 8: unions with `match` and `assert_never`, no dispatch on `object`. One run of mypy for all."""
+    """Unions with `match` and `assert_never`, no dispatch on `object` (house rule 8). One run of mypy for all."""
     copy_source(tmp_path)
     for name in OMISSIONS:
         add(tmp_path, name)

@@ -62,7 +62,7 @@ def test_pure_room_imports_no_world() -> None:
 
 
 def test_pure_room_never_waits() -> None:
-    """House rule 7: no async in a pure room."""
+    """No async in a pure room (house rule 7)."""
     waits = [
         f"{file.path}:{node.lineno}"
         for file in source_files(PURE_ROOMS)

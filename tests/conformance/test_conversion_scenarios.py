@@ -295,7 +295,7 @@ def test_classic_rebalance_after_a_downgrade_goes_one_generation_further() -> No
 
 
 def test_last_native_seat_taken_by_a_classic_member_turns_the_group_classic() -> None:
-    """K3.30 to K3.33: answered with the seat's epoch and partitions, then Stable, and nobody rebalances."""
+    """Answered with the seat's epoch and partitions, then Stable, and nobody rebalances (K3.30 to K3.33)."""
     bench = begin_static(STATIC_DOWNGRADE)
     bench.state.settings = LIKE_A_BROKER
     join, sync = cast("list[Node]", STATIC_DOWNGRADE["steps"])

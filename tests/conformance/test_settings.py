@@ -44,7 +44,7 @@ def default_of(key: Key) -> str:
 
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_setting_has_kafkas_default_and_bounds(name: str) -> None:
-    """Issue 4, Build 9: anyone can configure the bridge exactly like a broker."""
+    """Anyone can configure the bridge exactly like a broker (issue 4, build 9)."""
     key, said = OURS[name], BROKERS[name]
     assert OTHER_DEFAULTS.get(name, default_of(key)) == said["default"]
     assert (key.minimum, key.maximum, set(key.choices)) == bounds_of(said)
@@ -63,7 +63,7 @@ def test_each_of_kafkas_settings_of_groups_is_ours_or_says_why_not() -> None:
 
 
 def test_settings_of_single_groups_have_kafkas_names() -> None:
-    """K8.1: each that Kafka has for consumer groups may be written in a rule under that name, within its bounds."""
+    """Each that Kafka has for consumer groups may be written in a rule under that name, within its bounds (K8.1)."""
     theirs = {name for name in GROUPS if name.startswith("consumer.")}
     assert theirs == set(GROUP_NAMES)
     assert all(KEYS[GROUP_NAMES[name]].per_group for name in theirs)

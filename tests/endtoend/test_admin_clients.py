@@ -70,7 +70,7 @@ UNKNOWN_TO_KAFKA_PYTHON = Shown("DEAD", {}, PARTITIONS, is_listed=True)
 async def test_admin_clients_see_the_group_as_it_is(
     version: str, request: pytest.FixtureRequest, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
-    """Decision 22: classic and KIP-848 members side by side, every partition with somebody, every offset there."""
+    """Classic and KIP-848 members side by side, every partition with somebody, every offset there (decision 22)."""
     kafka: KafkaUnderTest = request.getfixturevalue(f"kafka_{version}")
     bridge: BridgeProcess = request.getfixturevalue(f"bridge_{version}")
     async with settled_fleet(Way(kafka.bootstrap, bridge.bootstrap), wardrobe, SEATS, tmp_path) as fleet:

@@ -35,7 +35,7 @@ HEARTBEAT_TIMED_OUT = "Timed out ConsumerGroupHeartbeatRequest"
 async def test_moment_without_broker_is_over_for_every_member_when_the_broker_is_back(
     kafka_43: KafkaUnderTest, bridge_43: BridgeProcess, wardrobe: Wardrobe, tmp_path: Path
 ) -> None:
-    """Decision 2: a commit of unknown outcome drains, and holds neither heartbeats nor members up meanwhile."""
+    """A commit of unknown outcome drains, and holds neither heartbeats nor members up meanwhile (decision 2)."""
     broker_pid = kafka_43.own_broker().pid
     assert broker_pid is not None
     group = f"embedded-hiccup-{uuid.uuid4().hex[:6]}"

@@ -114,7 +114,7 @@ def stack() -> Iterator[ExitStack]:
 def test_group_with_an_assignor_of_its_own_runs_as_a_classic_group(
     kafka_43: KafkaUnderTest, bridge_43: BridgeProcess, stack: ExitStack
 ) -> None:
-    """Decision 21: it forms, shares and shrinks; admins see a classic group; commits are the broker's."""
+    """It forms, shares and shrinks; admins see a classic group; commits are the broker's (decision 21)."""
     group = f"embedded-acme-{uuid.uuid4().hex[:6]}"
     topic = f"{group}-topic"
     create_topics(kafka_43.bootstrap, (topic,), PARTITIONS)

@@ -61,7 +61,7 @@ def consumer_at_its_end(bootstrap: str) -> Consumer:
 
 
 def test_idle_partition_keeps_its_offset_while_the_group_lives(tmp_path: Path) -> None:
-    """Decision 1: a simple commit expires a minute later on this broker, the live group's offset does not."""
+    """A simple commit expires a minute later on this broker, the live group's offset does not (decision 1)."""
     with (
         start_broker(BrokerSettings(properties=SHORT_RETENTION), directory=tmp_path / "kafka") as broker,
         bridge_process(broker.bootstrap, ("embedded-*",), tmp_path / "bridge", RENEWING) as bridge,

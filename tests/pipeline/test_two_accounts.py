@@ -95,7 +95,7 @@ def _tables(lived: Mapping[Life, Lived], spark: SparkSession, tmp_path_factory: 
 def test_tables_say_what_the_clients_say(
     life: Life, lived: Mapping[Life, Lived], tables: Store, request: pytest.FixtureRequest
 ) -> None:
-    """Issue 5: who stood still between whom and when, whom each step disturbed, and how much moved."""
+    """Who stood still between whom and when, whom each step disturbed, and how much moved (issue 5)."""
     evidence = lived[life]
     if isinstance(evidence, Exception):
         raise evidence

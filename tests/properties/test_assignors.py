@@ -83,7 +83,7 @@ def squares(loads: Mapping[MemberId, int]) -> int:
 
 @given(st.sampled_from(sorted(registry)), specs())
 def test_each_subscribed_partition_has_exactly_one_owner_that_wants_it(name: str, spec: AssignmentSpec) -> None:
-    """K9.1: every member is named, every subscribed partition is given once, to a subscriber."""
+    """Every member is named, every subscribed partition is given once, to a subscriber (K9.1)."""
     target = registry[name].assign(spec)
     assert set(target) == set(spec.members)
     assert sorted(partition for share in target.values() for partition in share) == subscribed(spec)

@@ -368,7 +368,7 @@ class ClassicLaws(RuleBasedStateMachine):
 
     @invariant()
     def group_has_one_type(self) -> None:
-        """K6.8: no id is both kinds."""
+        """No id is both kinds (K6.8)."""
         assert self.bench.state.groups.keys().isdisjoint(self.bench.state.classic_groups)
 
     @invariant()

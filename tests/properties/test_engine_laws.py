@@ -377,13 +377,13 @@ class EngineLaws(RuleBasedStateMachine):
 
     @invariant()
     def partition_has_one_owner(self) -> None:
-        """K2.40: assigned and pending revocation of all members are disjoint, and the index says whose."""
+        """Assigned and pending revocation of all members are disjoint, and the index says whose (K2.40)."""
         group = self.bench.state.groups.get(GROUP)
         assert held_by(group) == ({} if group is None else group.owners)
 
     @invariant()
     def classic_members_read_by_names_alone(self) -> None:
-        """K4.11: whosever seat they took, and whatever they spoke before."""
+        """Whosever seat they took, and whatever they spoke before (K4.11)."""
         group = self.bench.state.groups.get(GROUP)
         subscriptions = [] if group is None else [member.subscription for member in group.members.values()]
         assert not [one for one in subscriptions if one.speaks is Speaks.CLASSIC and one.pattern is not None]

@@ -22,7 +22,7 @@ def committed_by(call: Call) -> set[str]:
 
 
 def another_owner(scene: Scene, one: Found) -> bool:
-    """K5.11: a commit for what another member has on both sides, and its sender on neither."""
+    """A commit for what another member has on both sides, and its sender on neither (K5.11)."""
     call = scene.call(one.asked)
     if call is None or call.api not in {"OffsetCommit", "TxnOffsetCommit"} or not one.leaf().endswith("error"):
         return False
@@ -34,7 +34,7 @@ def another_owner(scene: Scene, one: Found) -> bool:
 
 
 def not_committed(scene: Scene, one: Found) -> bool:
-    """K5.11 afterwards: what was refused for another's sake is not read; everything else is read alike."""
+    """What was refused for another's sake is not read; everything else is read alike (K5.11 afterwards)."""
     call = scene.call(one.asked)
     if call is None or call.api != "OffsetFetch" or "topics" not in one.path:
         return False

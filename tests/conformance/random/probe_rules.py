@@ -66,7 +66,7 @@ def consumer_view(scene: Scene, course: Course) -> Mapping[str, Value]:
 
 
 def of_another(scene: Scene, one: Found) -> bool:
-    """K5.11: a commit for what another member has, in a consumer group on both sides, where that one is a member."""
+    """A commit for what another member has, in a consumer group on both sides, where that one is a member (K5.11)."""
     match = FOREIGN.fullmatch(one.path)
     groups = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
     refused = one.kafka == "NONE" and one.ours in {"STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"}
@@ -79,7 +79,7 @@ def members_of(group: Mapping[str, Value]) -> set[str]:
 
 
 def old_view(scene: Scene, one: Found) -> bool:
-    """K6.1: DescribeGroups before version 6 of a consumer group, whole and true."""
+    """DescribeGroups before version 6 of a consumer group, whole and true (K6.1)."""
     match = OLD_VIEW.fullmatch(one.path)
     if match is None or consumer_view(scene, scene.kafka).get("error") != "NONE":
         return False
@@ -89,7 +89,7 @@ def old_view(scene: Scene, one: Found) -> bool:
 
 
 def emptied(scene: Scene, one: Found) -> bool:
-    """K2.61: the target of an emptied group stays behind its epoch in Kafka; both have it empty."""
+    """The target of an emptied group stays behind its epoch in Kafka; both have it empty (K2.61)."""
     views = [consumer_view(scene, course) for course in (scene.kafka, scene.ours)]
     values = (one.kafka, one.ours) == ("(another epoch)", "(epoch)")
     is_empty = all(
@@ -99,7 +99,7 @@ def emptied(scene: Scene, one: Found) -> bool:
 
 
 def nothing_to_ask_for(scene: Scene, one: Found) -> bool:
-    """K9.1 afterwards: what somebody has none of on one side, whose share was settled there as 0, is not asked for."""
+    """What somebody has none of on one side, whose share was settled there as 0, is not asked for (K9.1 afterwards)."""
     match = OF_SOMEBODY.match(one.path)
     if match is None or not one.is_one_sided() or scene.step < len(("rest", "probe")):
         return False
@@ -111,7 +111,7 @@ def nothing_to_ask_for(scene: Scene, one: Found) -> bool:
 
 
 def came_back_as_static(scene: Scene, one: Found) -> bool:
-    """K5.11: Kafka forgets since when a static member has what it has when it comes back, and takes any old epoch."""
+    """Kafka forgets since when a static member has what it has when it comes back, and takes any old epoch (K5.11)."""
     match = LONG_AGO.fullmatch(one.path)
     if match is None or (one.kafka, one.ours) != ("NONE", "STALE_MEMBER_EPOCH"):
         return False
@@ -147,7 +147,7 @@ def begins_anew(scene: Scene, at: int, call: Call) -> bool:
 
 
 def named_without_generation(scene: Scene, one: Found) -> bool:
-    """K5.20: a classic member of a consumer group that names itself in a fetch need not name its generation."""
+    """A classic member of a consumer group that names itself in a fetch need not name its generation (K5.20)."""
     match = NAMED_ALONE.fullmatch(one.path)
     if match is None or one.kafka != NOT_ITS_GENERATION:
         return False
@@ -158,7 +158,7 @@ def named_without_generation(scene: Scene, one: Found) -> bool:
 
 
 def rack_of_its_predecessor(scene: Scene, one: Found) -> bool:
-    """K2.30, K3.20: a classic member that took a KIP-848 member's static seat has its rack in a consumer group.
+    """A classic member that took a KIP-848 member's static seat has its rack in a consumer group (K2.30, K3.20).
 
     In Kafka the group was a classic one in between, where members tell their racks themselves.
     """
@@ -189,7 +189,7 @@ def is_seat_with_rack(call: Call, seat: Value, rack: Value) -> bool:
 
 
 def in_its_own_version(scene: Scene, one: Found) -> bool:
-    """K3.20: a group that turned classic is dealt out by a leader in Kafka; here each has it in its own version."""
+    """A group that turned classic is dealt out by a leader in Kafka; here each has it in its own version (K3.20)."""
     match = DEALT_VERSION.fullmatch(one.path)
     if match is None or one.kafka != LEADER_WRITES or scene.step < len(("rest", "probe")):
         return False
@@ -200,7 +200,7 @@ def in_its_own_version(scene: Scene, one: Found) -> bool:
 
 
 def empty_of_another_kind(scene: Scene, one: Found) -> bool:
-    """K3.20: a group that emptied before it turned classic is a consumer group; views and lists tell the two apart."""
+    """A group that emptied before it turned classic is a consumer group; views and lists tell the two apart (K3.20)."""
     if not EMPTY_OF_KIND.match(one.path) or scene.step < len(("rest", "probe")):
         return False
     rested = [course[scene.step - 2].settled for course in (scene.kafka, scene.ours)]
@@ -220,7 +220,7 @@ def is_listed_as(scene: Scene, course: Course, state: str, kind: str) -> bool:
 
 
 def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
-    """K1.38: a classic group at rest in the same members, two of whose protocols have as many votes as any."""
+    """A classic group at rest in the same members, two of whose protocols have as many votes as any (K1.38)."""
     match, move = CHOSEN.fullmatch(one.path), scene.drawn.moves[scene.step - 1]
     if match is None or not isinstance(move, Probe) or scene.step < len(("rest", "probe")):
         return False
@@ -235,7 +235,7 @@ def other_protocol_at_rest(scene: Scene, one: Found) -> bool:
 
 
 def target_of_nobody(scene: Scene, one: Found) -> bool:
-    """K2.4 afterwards: what a member had that went over to a pattern without match stays its target in Kafka.
+    """What a member had that went over to a pattern without match stays its target in Kafka (K2.4 afterwards).
 
     Classic members are told there, too, what they have on each side.
     """
@@ -256,7 +256,7 @@ def target_of_nobody(scene: Scene, one: Found) -> bool:
 
 
 def uniform_at_rest(scene: Scene, one: Found) -> bool:
-    """K9.3, K9.4: which partitions, and who has the spare ones, is hash order to uniform in Kafka.
+    """Which partitions, and who has the spare ones, is hash order to uniform in Kafka (K9.3, K9.4).
 
     As many have as much, all have what they are to have, and classic members are told that.
     """
@@ -289,7 +289,7 @@ def counted(assignment: Value) -> int:
 
 
 def asked_in_motion(scene: Scene, one: Found) -> bool:
-    """K1.20, K4.4 afterwards: Kafka's group has not come to rest, and ours has.
+    """Kafka's group has not come to rest, and ours has (K1.20, K4.4 afterwards).
 
     It is described otherwise, ours as it rests; what nobody has on one side is not asked for there, and whoever is to
     rejoin is told so. What else both are asked is answered alike.

@@ -27,8 +27,8 @@ WITHOUT = re.compile(r"answer\.groups\[0\]\.(state|protocol_type|protocol_data|m
 
 
 def shown_to_old_eyes(scene: Scene, one: Found) -> bool:
-    """K6.1: DescribeGroups before version 6 of a consumer group: nothing to Kafka, to us what both describe, in words
-    of classic groups and whole."""
+    """DescribeGroups before version 6 of a consumer group: nothing to Kafka, to us what both describe, in words
+    of classic groups and whole (K6.1)."""
     call = scene.call(one.asked)
     if call is None or call.api != "DescribeGroups" or call.version >= NEW_EYES or WITHOUT.fullmatch(one.path) is None:
         return False
@@ -57,7 +57,7 @@ def is_classic_view(row: Mapping[str, Value], group: Mapping[str, Value]) -> boo
 
 
 def superseded(scene: Scene, one: Found) -> bool:
-    """K1.52, K1.59: whoever waits is answered when it asks again the same, or is no member any more."""
+    """Whoever waits is answered when it asks again the same, or is no member any more (K1.52, K1.59)."""
     call, last = scene.call(one.asked), scene.call(scene.step)
     if call is None or call.api not in {"JoinGroup", "SyncGroup"} or scene.answer(scene.kafka, one.asked):
         return False
@@ -71,7 +71,7 @@ def superseded(scene: Scene, one: Found) -> bool:
 
 
 def computed_at_once(scene: Scene, one: Found) -> bool:
-    """K2.26, K2.50, K2.61: Kafka computes a target with the next heartbeat, and until then shows that it is behind."""
+    """Kafka computes a target with the next heartbeat, and until then shows that it is behind (K2.26, K2.50, K2.61)."""
     call = scene.call(one.asked)
     views = one.path.startswith("consumer view") or (call is not None and call.api == "ConsumerGroupDescribe")
     return views and any(word in one.leaf() for word in TARGETS) and is_behind(scene)
@@ -111,7 +111,7 @@ def is_about_own_topic(member: Mapping[str, Value]) -> bool:
 
 
 def topics_seen_at_once(scene: Scene, one: Found) -> bool:
-    """K2.24: Kafka looks at new topics with the next heartbeat."""
+    """Kafka looks at new topics with the next heartbeat (K2.24)."""
     last = scene.call(scene.step)
     beats = last is not None and last.api == "ConsumerGroupHeartbeat"
     if (beats and scene.answer(scene.kafka, scene.step).get("error") == "NONE") or not one.path.startswith("consumer"):
@@ -128,7 +128,7 @@ def is_ahead_by_topics(scene: Scene, kafka: int, ours: int) -> bool:
 
 
 def topics_and_joiner_at_once(scene: Scene, one: Found) -> bool:
-    """K2.24: new topics and a newcomer are one step of the epoch to Kafka, which sees both together, and two to us."""
+    """New topics and a newcomer are one step of the epoch to Kafka, which sees both together, and two to us (K2.24)."""
     if not isinstance(one.kafka, int) or not isinstance(one.ours, int) or not one.leaf().endswith("epoch"):
         return False
     last = scene.call(scene.step)
@@ -137,7 +137,7 @@ def topics_and_joiner_at_once(scene: Scene, one: Found) -> bool:
 
 
 def promised_left(scene: Scene, one: Found) -> bool:
-    """K1.59: nobody who was only promised an id had a seat; to Kafka the others have to meet anew."""
+    """Nobody who was only promised an id had a seat; to Kafka the others have to meet anew (K1.59)."""
     call = scene.call(scene.step)
     if call is None or call.api != "LeaveGroup" or one.asked != scene.step:
         return False
@@ -151,7 +151,7 @@ def promised_left(scene: Scene, one: Found) -> bool:
 
 
 def listed_at_once(scene: Scene, one: Found) -> bool:
-    """K2.26 in lists: Kafka lists the group as Assigning, we in the state that our description has."""
+    """Kafka lists the group as Assigning, we in the state that our description has (K2.26 in lists)."""
     call = scene.call(one.asked)
     kafka, ours = (scene.group(course, "consumer") for course in (scene.kafka, scene.ours))
     if call is None or call.api != "ListGroups" or kafka.get("state") != "Assigning" or not is_behind(scene):
@@ -176,7 +176,7 @@ def seat_of(scene: Scene, side: str, instance: Part, before: int = 0) -> str:
 
 
 def own_seat(scene: Scene, one: Found) -> bool:
-    """K2.20: a static member begins anew under the id that has its seat on both sides, before and after."""
+    """A static member begins anew under the id that has its seat on both sides, before and after (K2.20)."""
     call = scene.call(one.asked)
     if call is None or call.api != "ConsumerGroupHeartbeat" or not call.fields.get("instance_id"):
         return False
@@ -189,7 +189,7 @@ def own_seat(scene: Scene, one: Found) -> bool:
 
 
 def seat_in_full_group(scene: Scene, one: Found) -> bool:
-    """K1.13, K2.16, K4.3: a restart is no new member: the seat was there, and the group has not grown."""
+    """A restart is no new member: the seat was there, and the group has not grown (K1.13, K2.16, K4.3)."""
     call = scene.call(one.asked)
     if call is None:
         return False
@@ -202,7 +202,7 @@ def seat_in_full_group(scene: Scene, one: Found) -> bool:
 
 
 def goes_on_without_expelled(scene: Scene, one: Found) -> bool:
-    """K1.12: who was turned away for size in this rebalance holds up nobody of those that are in on both sides."""
+    """Who was turned away for size in this rebalance holds up nobody of those that are in on both sides (K1.12)."""
     kafka, ours = scene.states("classic")
     refused = False
     for step in range(scene.step, 0, -1):
@@ -214,7 +214,7 @@ def goes_on_without_expelled(scene: Scene, one: Found) -> bool:
 
 
 def other_leader(scene: Scene, one: Found) -> bool:
-    """K1.35, K1.61: hash order against the oldest seat, where who led before is gone and both leaders are members."""
+    """Hash order against the oldest seat, where who led before is gone and both leaders are members (K1.35, K1.61)."""
     kafka, ours = (scene.answer(course, one.asked).get("leader") for course in (scene.kafka, scene.ours))
     both_in = {kafka, ours} <= scene.inside(scene.ours) & scene.inside(scene.kafka)
     if not kafka or not ours or kafka == ours or not both_in or LED.fullmatch(one.path) is None:
@@ -225,7 +225,7 @@ def other_leader(scene: Scene, one: Found) -> bool:
 
 
 def other_protocol(scene: Scene, one: Found) -> bool:
-    """K1.38: hash order against the current, else the first by name, where both got the most votes."""
+    """Hash order against the current, else the first by name, where both got the most votes (K1.38)."""
     kafka, ours = (str(_protocol(scene, course, one.asked)) for course in (scene.kafka, scene.ours))
     return CHOSEN.fullmatch(one.path) is not None and is_tie(proposals(scene), kafka, ours)
 
@@ -252,8 +252,8 @@ def proposals(scene: Scene) -> list[list[str]]:
 
 
 def owns_what_it_lost(scene: Scene, one: Found) -> bool:
-    """K2.34: a member that lists what it owns, without what it loses and without what it keeps, has given up to Kafka
-    what it loses; here it is asked to give it up, as it may not have taken what it keeps (decision 123).
+    """A member that lists what it owns, without what it loses and without what it keeps, has given up to Kafka
+    what it loses; here it is asked to give it up, as it may not have taken what it keeps (K2.34, decision 123).
     """
     call = scene.call(one.asked)
     if call is None or call.api != "ConsumerGroupHeartbeat" or one.asked != scene.step or not FREED.match(one.path):
@@ -288,7 +288,7 @@ def has_and_is_to_have(scene: Scene, member_id: str, course: Course, before: int
 
 
 def told_to_join_again(scene: Scene, one: Found) -> bool:
-    """K2.15, K5.3: a member of a group that neither side knows is told so in a way that lets it live."""
+    """A member of a group that neither side knows is told so in a way that lets it live (K2.15, K5.3)."""
     call = scene.call(one.asked)
     if call is None or call.api not in {"ConsumerGroupHeartbeat", "OffsetCommit"} or not one.leaf().endswith("error"):
         return False

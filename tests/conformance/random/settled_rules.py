@@ -48,7 +48,7 @@ def owned(settled: Mapping[str, Value]) -> set[str]:
 
 
 def kafka_waits(scene: Scene, one: Found) -> bool:
-    """K1.20, K1.52: clients of Kafka wait until a timeout for ids that nobody uses, and we are at rest.
+    """Clients of Kafka wait until a timeout for ids that nobody uses, and we are at rest (K1.20, K1.52).
 
     Who waits has not ended, here neither.
     """
@@ -69,7 +69,7 @@ def fenced_late(scene: Scene, one: Found) -> bool:
 
 
 def spare_by_chance(scene: Scene, one: Found) -> bool:
-    """K9.1: who came first, of members or of two ids of one client, got the spare partition, and keeps it.
+    """Who came first, of members or of two ids of one client, got the spare partition, and keeps it (K9.1).
 
     Ids are made by chance, and who comes first where joins wait is chance too.
     """
@@ -98,7 +98,7 @@ def _told(scene: Scene, course: Course) -> Mapping[str, list[str]]:
 
 
 def nobody_leads(scene: Scene, one: Found) -> bool:
-    """K3.20: who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance.
+    """Who leads a group that turned classic deals out anew in Kafka; here nobody does before a rebalance (K3.20).
 
     What somebody has there is not left to nobody here.
     """
@@ -113,8 +113,8 @@ def nobody_leads(scene: Scene, one: Found) -> bool:
 
 
 def emptied_before_it_turned(scene: Scene, one: Found) -> bool:
-    """K3.20: without its last KIP-848 member a group is classic at once in Kafka; here it is when everybody has what
-    it gained, and stays what it was if all leave before that.
+    """Without its last KIP-848 member a group is classic at once in Kafka; here it is when everybody has what
+    it gained, and stays what it was if all leave before that (K3.20).
     """
     turned = (one.path, one.kafka, one.ours) == ("settled.kind", "classic", "consumer")
     is_empty = all(its.get("state") == "Empty" and not its.get("owned") and is_sound(its) for its in both(scene))
@@ -123,7 +123,7 @@ def emptied_before_it_turned(scene: Scene, one: Found) -> bool:
 
 
 def left_to_nobody(scene: Scene, one: Found) -> bool:
-    """K2.4: to Kafka a new pattern that matches nothing is no news, and what its member had is nobody's."""
+    """To Kafka a new pattern that matches nothing is no news, and what its member had is nobody's (K2.4)."""
     kafka, ours = both(scene)
     lies = bool(went_over(scene)) and owned(kafka) < owned(ours)
     return one.path.startswith(DEALT) and lies and is_sound(ours)
@@ -137,14 +137,14 @@ def went_over(scene: Scene) -> set[str]:
 
 
 def uniform_by_chance(scene: Scene, one: Found) -> bool:
-    """K9.3, K9.4: uniform deals by hash order in Kafka, here by ids; as many have as much of it."""
+    """Uniform deals by hash order in Kafka, here by ids; as many have as much of it (K9.3, K9.4)."""
     groups = scene.group(scene.kafka, "consumer"), scene.group(scene.ours, "consumer")
     by_uniform = all(group.get("assignor") == "uniform" for group in groups)
     return by_uniform and "assignment" in one.path and target_sizes(groups[0]) == target_sizes(groups[1])
 
 
 def uniform_spare(scene: Scene, one: Found) -> bool:
-    """K9.3, K9.4: who has a partition more than another is hash order to uniform in Kafka; as many have as much."""
+    """Who has a partition more than another is hash order to uniform in Kafka; as many have as much (K9.3, K9.4)."""
     kafka, ours = both(scene)
     if not one.path.startswith("settled.shares") or not isinstance(one.kafka, int) or not isinstance(one.ours, int):
         return False
@@ -170,7 +170,7 @@ def target_sizes(group: Mapping[str, Value]) -> list[int]:
 
 
 def no_common_protocol(scene: Scene, one: Found) -> bool:
-    """K4.4: members of a consumer group need none here, where the coordinator computes."""
+    """Members of a consumer group need none here, where the coordinator computes (K4.4)."""
     refused = (one.kafka, one.ours) == ("INCONSISTENT_GROUP_PROTOCOL", "")
     move = scene.drawn.moves[scene.step - 1]
     if not refused or not one.path.startswith("settled.ended") or not isinstance(move, Settle):
@@ -180,7 +180,7 @@ def no_common_protocol(scene: Scene, one: Found) -> bool:
 
 
 def refused_by_its_seat(scene: Scene, one: Found) -> bool:
-    """K4.4: to Kafka a static member that begins anew needs a protocol in common with its own seat, as that was.
+    """To Kafka a static member that begins anew needs a protocol in common with its own seat, as that was (K4.4).
 
     Its client ends, and the others wait for the seat.
     """
@@ -212,7 +212,7 @@ def seat_as_it_was(scene: Scene, member: Member) -> set[str]:
 
 
 def newcomer_lacks_protocol(scene: Scene, one: Found) -> bool:
-    """K3.13: Kafka fails inside when it converts a group in which somebody waits who does not offer its protocol.
+    """Kafka fails inside when it converts a group in which somebody waits who does not offer its protocol (K3.13).
 
     The KIP-848 member is started again then, and both come to the same.
     """

@@ -82,7 +82,7 @@ def test_answer_that_comes_later_is_found() -> None:
 
 
 def test_superseded_request_is_explained_and_nothing_else_with_it() -> None:
-    """K1.52: only an answer that Kafka never gives, and only with the codes that say so."""
+    """Only an answer that Kafka never gives, and only with the codes that say so (K1.52)."""
     moves = drawn(join("a", member_id="<a>"), join("a", member_id="<a>"))
     silent: Course = [seen(), seen()]
     assert lines(judge(moves, silent, [seen(), seen(answered(1, "NOT_COORDINATOR"))])) == []
@@ -143,7 +143,7 @@ def test_what_is_at_rest_never_follows() -> None:
 
 
 def test_epochs_that_moved_apart_count_on_alike() -> None:
-    """K2.24: one more step than Kafka, ever after; two more are none of that."""
+    """One more step than Kafka, ever after; two more are none of that (K2.24)."""
     own = [OWN_TOPIC]
     groups = [
         consumer(

@@ -62,7 +62,7 @@ def heard(one: Scenario, theme: str) -> Iterator[tuple[tuple[str, int], set[str]
 
 
 def test_each_version_of_each_api_succeeds_and_fails_in_some_scenario() -> None:
-    """Issue 4: every version that is offered, with a success and an error."""
+    """Every version that is offered, with a success and an error (issue 4)."""
     seen: dict[tuple[str, int], set[str]] = {}
     for theme, one in ALL:
         for asked, said in heard(one, theme):

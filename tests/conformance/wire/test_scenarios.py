@@ -51,7 +51,7 @@ ELSEWHERE: Mapping[str, frozenset[tuple[str, object, object]]] = {
 
 
 def test_there_are_enough_scenarios_and_names_are_used_once() -> None:
-    """Issue 4: at least 200."""
+    """At least 200 (issue 4)."""
     names = [one.name for _, one in ALL]
     assert len(set(names)) == len(names) >= SCENARIOS_MIN
 
@@ -90,7 +90,7 @@ def between_kafkas() -> Iterator[tuple[str, Difference, tuple[Value, Value], str
 
 
 def is_known(name: str, path: str, pair: tuple[Value, Value], state: str) -> bool:
-    """K11.4, its second table: which field, with which values, and in which state of the group."""
+    """Which field, with which values, and in which state of the group (K11.4, its second table)."""
     if path.endswith(".operations"):
         return pair == OPERATIONS
     newer, older = (() if value == [] else value for value in pair)
@@ -100,7 +100,7 @@ def is_known(name: str, path: str, pair: tuple[Value, Value], state: str) -> boo
 
 
 def test_the_older_kafka_differs_only_where_known() -> None:
-    """K11.4, its second table: descriptions outside Stable, errors of commits to no group, blanks in filters."""
+    """Descriptions outside Stable, errors of commits to no group, blanks in filters (K11.4, its second table)."""
     assert [one for one in between_kafkas() if not is_known(one[0], one[1][1], one[2], one[3])] == []
 
 
@@ -145,7 +145,7 @@ def test_deviations_name_scenarios_that_are_played() -> None:
 def test_nobody_need_lead_where_groups_begin_as_consumer_groups(
     path: str, kafka: tuple[str, str], ours: tuple[str, str, list[Value]], forgiven: bool
 ) -> None:
-    """K4.14: both let the member in, Kafka's classic group under a leader, and ours under none and without members."""
+    """Both let the member in, Kafka's classic group under a leader, and ours under none and without members (K4.14)."""
     answers = (
         {"error": kafka[0], "leader": kafka[1]},
         {"error": ours[0], "leader": ours[1], "members": ours[2]},

@@ -170,17 +170,19 @@ class StoryRun:
                 raise InvariantBroken("one call a change", f"{actor.role.name} {treatment}")
 
     def _calls_allowed(self, actor: Actor, had: Partitions) -> int:
-        """Decision 12: one, and one more after an expiry of 10 or 11; a cooperative client that loses and gains is
-        called for each, for what it loses others wait, and what it gains another may still be using. One that doesn't
-        join by itself when it has let go is called once more for that.
+        """One call a change, and one more after an expiry of decision 10 or 11.
+
+        A cooperative client that loses and gains is called for each: for what it loses others wait, and what it gains
+        another may still be using (decision 12). One that doesn't join by itself when it has let go is called once
+        more for that.
         """
         profile = actor.role.profile
         loses, gains = bool(had - actor.owned), bool(actor.owned - had)
         return 1 + self._is_slow + (profile.is_cooperative and loses and gains) + (profile.waits_for_call and loses)
 
     def _joins_allowed(self, actor: Actor, had: Partitions) -> int:
-        """Decision 12: one of the eager, two of the cooperative, three if they lose and gain; one more after an
-        expiry of 10 or 11.
+        """One join of the eager, two of the cooperative, three if they lose and gain (decision 12); one more after an
+        expiry of decision 10 or 11.
         """
         profile = actor.role.profile
         allowed = profile.rounds

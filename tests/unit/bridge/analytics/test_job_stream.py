@@ -238,7 +238,7 @@ def test_room_of_a_file_is_free_once_it_has_been_taken(store: Store, tmp_path: P
 def test_files_that_a_bridge_deleted_before_the_stream_came_are_listed(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 20, line 2: it went on without a word. A file that comes back is taken however late."""
+    """It went on without a word (issue 20, line 2). A file that comes back is taken however late."""
     events = tmp_path / "events"
     write_log(events, FleetPlan(groups=1, rebalances=4), files=4)
     first, second, third, last = sorted(events.glob("*.jsonl"))

@@ -148,7 +148,7 @@ def test_every_key_says_what_it_allows(key: object) -> None:
 
 @pytest.mark.parametrize("written", ["downgrade", "DOWNGRADE", "Downgrade"])
 def test_kafkas_choices_know_no_case(written: str, tmp_path: Path) -> None:
-    """K3.1: the file of a broker is understood as it is, also for the groups of one rule."""
+    """The file of a broker is understood as it is, also for the groups of one rule (K3.1)."""
     key = "group.consumer.migration.policy"
     rule = f'groups:\n  - match: "a-*"\n    road: embedded\n    {key}: {written}\n'
     config = load(_write(tmp_path, rule), {})

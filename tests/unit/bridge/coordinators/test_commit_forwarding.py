@@ -65,7 +65,7 @@ async def test_waiting_commit_is_judged_when_its_turn_comes(autojump_clock: Mock
 
 
 async def test_partition_stays_taken_until_the_commit_of_a_leaver_ends(autojump_clock: MockClock) -> None:
-    """Decision 2: the newcomer gets everything but that partition, and that one when the broker has answered."""
+    """The newcomer gets everything but that partition, and that one when the broker has answered (decision 2)."""
     async with embedded_world() as world:
         generation = await world.form()
         world.send(commit_request(generation, "a"))
@@ -86,7 +86,7 @@ async def test_partition_stays_taken_until_the_commit_of_a_leaver_ends(autojump_
 
 
 async def test_lost_answer_drains_and_the_client_comes_again(autojump_clock: MockClock) -> None:
-    """Decision 2: without the broker's word the partitions stay taken for `commit.drain.ms`, without traffic."""
+    """Without the broker's word the partitions stay taken for `commit.drain.ms`, without traffic (decision 2)."""
     async with embedded_world(settings=EmbeddedSettings(commit_drain_ms=5_000)) as world:
         generation = await world.form()
         lost, waiting = (world.send(commit_request(generation, "a")) for _ in range(2))
@@ -155,7 +155,7 @@ async def test_gone_connection_takes_its_waiting_commits_along(autojump_clock: M
 
 
 async def test_foreign_members_mark_the_group(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
-    """Decision 5: 22, 25 and 113 on a simple commit. Clients stay with their coordinator, and try again: of what they
+    """22, 25 and 113 on a simple commit (decision 5). Clients stay with their coordinator, and try again: of what they
     hear ten times a second the log has one line a minute.
     """
     async with embedded_world() as world:
@@ -208,7 +208,7 @@ async def test_too_many_waiting_commits_are_refused(autojump_clock: MockClock) -
 
 
 async def test_commit_with_nothing_but_long_texts_is_answered_without_the_broker(autojump_clock: MockClock) -> None:
-    """K5.1: `offset.metadata.max.bytes` of the bridge counts, and its partition is free at once."""
+    """`offset.metadata.max.bytes` of the bridge counts, and its partition is free at once (K5.1)."""
     engine = EngineSettings(group_initial_rebalance_delay_ms=0, offset_metadata_max_bytes=3)
     async with embedded_world(engine) as world:
         commit = commit_request()

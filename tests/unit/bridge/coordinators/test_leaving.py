@@ -43,7 +43,7 @@ def test_error_of_the_whole_request_stands_alone() -> None:
 
 
 def test_member_that_is_named_again_is_gone_in_a_classic_group() -> None:
-    """K1.59: each entry finds what the one before has left; a refused one leaves everything."""
+    """Each entry finds what the one before has left; a refused one leaves everything (K1.59)."""
     a, b = (MemberRef(GroupId("g"), MemberId(name)) for name in "ab")
     verdicts = once_each([(a, NONE), (b, UNKNOWN), (a, NONE), (b, None), (b, None)])
     assert [code for _, code in verdicts] == [NONE, UNKNOWN, UNKNOWN, None, UNKNOWN]

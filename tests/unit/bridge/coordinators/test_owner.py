@@ -66,7 +66,7 @@ def test_member_whose_assignment_stays_sees_nothing() -> None:
 
 
 def test_cooperative_members_keep_what_stays() -> None:
-    """Decision 12: a cooperative loser joins at most twice and never stops the rest."""
+    """A cooperative loser joins at most twice and never stops the rest (decision 12)."""
     group = OwnedGroup()
     first, second = ClassicClient(group, "cooperative-sticky"), ClassicClient(group, "cooperative-sticky")
     first.join()
@@ -96,7 +96,7 @@ def test_mixed_group_shares_partitions() -> None:
 
 
 def test_first_joins_share_one_target() -> None:
-    """Decision 13: members that join an empty group within the delay are all answered together."""
+    """Members that join an empty group within the delay are all answered together (decision 13)."""
     group = OwnedGroup(settings=EngineSettings(group_initial_rebalance_delay_ms=3_000))
     clients = [ClassicClient(group) for _ in range(3)]
     for client in clients:

@@ -178,7 +178,7 @@ async def test_call_makes_the_member_ask_and_join_again(autojump_clock: MockCloc
 
 
 async def test_fenced_member_learns_that_it_is_gone(autojump_clock: MockClock) -> None:
-    """Decision 15: never REBALANCE_IN_PROGRESS, which would let it go on."""
+    """Never REBALANCE_IN_PROGRESS, which would let it go on (decision 15)."""
     async with served() as world:
         generation = await world.form(ONE)
         world.coordinator.fence(MEMBER, ErrorCode.FENCED_MEMBER_EPOCH)

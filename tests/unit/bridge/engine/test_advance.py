@@ -14,7 +14,7 @@ NO_DELAY = EngineSettings(group_initial_rebalance_delay_ms=0)
 
 
 def test_joins_queued_together_share_one_target_and_move_nobody() -> None:
-    """Decision 13: forming a group in one turn assigns once, and everybody starts with its final share."""
+    """Forming a group in one turn assigns once, and everybody starts with its final share (decision 13)."""
     bench = Bench()
     commands = [bench.command(join_request(member)) for member in "abc"]
     answers = bench.answers(bench.tell(*commands))
@@ -73,7 +73,7 @@ def test_native_heartbeat_without_change_writes_its_session_only() -> None:
 
 
 def test_translated_heartbeat_without_change_writes_nothing() -> None:
-    """Decision 16: its deadlines belong to its machine."""
+    """Its deadlines belong to its machine (decision 16)."""
     bench = Bench(settings=NO_DELAY)
     bench.ask(join_request("a"), Speaks.CLASSIC)
     assert bench.state.deadlines.due == {}

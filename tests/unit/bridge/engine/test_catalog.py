@@ -53,7 +53,7 @@ def test_topic_made_again_is_assigned_under_its_new_id() -> None:
 
 
 def test_topic_created_later_reaches_its_subscribers() -> None:
-    """K2.24: a name may be subscribed before the topic exists."""
+    """A name may be subscribed before the topic exists (K2.24)."""
     bench = Bench()
     bench.join("a", "later")
     assert bench.target("a") == frozenset()
@@ -62,7 +62,7 @@ def test_topic_created_later_reaches_its_subscribers() -> None:
 
 
 def test_pattern_resolved_later_moves_the_epoch_and_delivers() -> None:
-    """K11.4 on 2.4: first epoch 1 and nothing, then what the pattern matches."""
+    """First epoch 1 and nothing, then what the pattern matches (K11.4 on 2.4)."""
     bench = Bench()
     pattern_member(bench)
     assert (bench.group.epoch, bench.current("a").epoch, bench.assigned("a")) == (1, 1, frozenset())

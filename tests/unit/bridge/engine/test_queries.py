@@ -67,7 +67,7 @@ def test_states_follow_a_rebalance() -> None:
 
 
 def test_group_behind_its_epoch_is_assigning() -> None:
-    """K2.60: while the bridge waits for survivors no target is computed (decision 9)."""
+    """While the bridge waits for survivors no target is computed (K2.60, decision 9)."""
     bench = Bench(no_assignment_before_ms=3_000)
     bench.join("a")
     assert group_state(bench.group) == "Assigning"
@@ -84,7 +84,7 @@ def test_next_deadline_is_the_earliest_session() -> None:
 
 
 def test_subscribed_topics_include_those_matched() -> None:
-    """K5.22: a topic somebody matches by pattern is protected too; an unknown group has none."""
+    """A topic somebody matches by pattern is protected too; an unknown group has none (K5.22)."""
     bench = Bench()
     bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
     bench.join("a")
@@ -117,8 +117,8 @@ def test_topics_are_matched_that_no_name_says() -> None:
 
 
 def test_group_type_is_the_door_between_the_kinds() -> None:
-    """K6.8: a group is of one kind; an empty one of either makes way for the other (K1.9, K3.3), one with members
-    doesn't.
+    """A group is of one kind; an empty one of either makes way for the other (K1.9, K3.3), one with members
+    doesn't (K6.8).
     """
     classic = ClassicBench()
     bench = classic.bench
@@ -165,7 +165,7 @@ def test_offset_deletion_of_a_classic_group_asks_its_type() -> None:
 
 
 def test_offsets_of_an_empty_group_of_another_type_may_be_deleted() -> None:
-    """K5.22: nobody is there whom it could concern, whatever type the last ones were of."""
+    """Nobody is there whom it could concern, whatever type the last ones were of (K5.22)."""
     connect = ClassicBench()
     connect.join(replace(join_of("", "A"), protocol_type="connect"))
     connect.leave(("", "A"))
@@ -191,7 +191,7 @@ def deleted(bench: Bench, *before: Command) -> ErrorCode:
 
 
 def test_group_is_deleted_only_when_empty() -> None:
-    """K6.7: 69 unknown, 68 with members, else gone."""
+    """69 unknown, 68 with members, else gone (K6.7)."""
     bench = Bench()
     seen = [deleted(bench)]
     bench.join("a")
@@ -223,7 +223,7 @@ def test_group_deleted_and_joined_in_one_turn_begins_anew() -> None:
 
 
 def test_classic_group_is_deleted_when_empty_whatever_is_promised() -> None:
-    """K6.7: a promised id keeps no group alive, a member does."""
+    """A promised id keeps no group alive, a member does (K6.7)."""
     classic = ClassicBench()
     classic.promise()
     seen = [deleted(classic.bench)]

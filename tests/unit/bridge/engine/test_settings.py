@@ -33,7 +33,7 @@ from translators.dialects.ids import GroupId
 
 
 def test_group_without_own_settings_has_everybodys() -> None:
-    """K2.62: only the groups named differ."""
+    """Only the groups named differ (K2.62)."""
     own = EngineSettings(group_consumer_session_timeout_ms=50_000)
     both = EngineSettings(per_group={GROUP: own})
     assert (configured_settings(both, GROUP), configured_settings(both, GroupId("other"))) == (own, both)

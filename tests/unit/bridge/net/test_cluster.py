@@ -79,7 +79,7 @@ async def test_those_who_come_for_strange_brokers_wait_for_one_look(
 
 
 async def test_stale_versions_serve_while_the_broker_is_down(autojump_clock: trio.testing.MockClock) -> None:
-    """Decision 20: group requests are answered on every listener, also while that broker is down."""
+    """Group requests are answered on every listener, also while that broker is down (decision 20)."""
     broker = ScriptedBroker()
     settings = replace(settings_for(broker), versions_max_age_ms=1_000)
     async with trio.open_nursery() as nursery:

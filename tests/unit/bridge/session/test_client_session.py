@@ -150,7 +150,7 @@ def test_group_requests_go_by_their_road() -> None:
 
 
 def test_consumer_heartbeat_of_a_pass_group_on_an_old_broker_is_refused_in_its_own_words() -> None:
-    """Decision 18: 68 is offered for embedded groups; a pass group gets UNSUPPORTED_VERSION, not an end."""
+    """68 is offered for embedded groups; a pass group gets UNSUPPORTED_VERSION, not an end (decision 18)."""
     message = ConsumerGroupHeartbeat(group_id=THEIRS, member_id=MEMBER, member_epoch=0)
     one = session()
     frame = encode_request(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, 7, "client", message)
@@ -242,7 +242,7 @@ def test_session_is_full_at_its_limits_and_quiet_when_nothing_is_due() -> None:
 
 
 def test_question_takes_the_client_s_version_or_the_highest_common_one() -> None:
-    """Decision 4: down-converted when the broker offers less; never asked when it has no version."""
+    """Down-converted when the broker offers less; never asked when it has no version (decision 4)."""
     one = session()
     slot = one.outbox.reserve(ApiKey.OFFSET_COMMIT, 9, 1)
     low = Offered(broker={ApiKey.OFFSET_COMMIT: VersionRange(0, 8)}, answer=ApiVersionsAnswer())

@@ -58,7 +58,7 @@ def test_every_code_that_ends_anybody_has_a_remedy() -> None:
 @pytest.mark.parametrize("code", KILLERS)
 @pytest.mark.parametrize("api_key", [*CLASSIC_APIS, ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.STREAMS_GROUP_HEARTBEAT])
 def test_what_was_seen_to_end_clients_ends_them(api_key: ApiKey, code: ErrorCode) -> None:
-    """Issue 19: not one line in the log said so."""
+    """Not one line in the log said so (issue 19)."""
     assert ends(api_key, last_version(api_key), code)
 
 

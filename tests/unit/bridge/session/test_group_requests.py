@@ -189,7 +189,7 @@ def test_subscription_is_bounded_as_every_other_list_is_and_read_where_nobody_wa
 
 
 def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:
-    """Decision 18: offered because of embedded groups, but this group passes to a broker without the api."""
+    """Offered because of embedded groups, but this group passes to a broker without the api (decision 18)."""
     header, frame = framed(ApiKey.DELETE_GROUPS, 2, DeleteGroups((THEIRS,)))
     refusal = GroupRequests(ROUTER).unsupported(header, frame)
     assert refusal is not None

@@ -167,7 +167,7 @@ def test_request_of_one_road_goes_whole_to_its_side() -> None:
 
 
 def test_list_goes_whole_to_the_bridge() -> None:
-    """Decision 22: it asks the broker itself, since an embedded group stands in place of the broker's entry."""
+    """It asks the broker itself, since an embedded group stands in place of the broker's entry (decision 22)."""
     asked = ListGroups(states=("Stable",))
     assert split(asked, road_of) == {Road.EMBEDDED: asked}
 

@@ -54,7 +54,7 @@ def test_client_of_the_new_protocol_is_known_by_its_id_where_it_speaks_that_in_t
 
 
 def test_comparison_says_of_which_rebalances_it_has_no_answer() -> None:
-    """Issue 20, line 6: a replay that is asked about a frozen classic member says that it does not know."""
+    """A replay that is asked about a frozen classic member says that it does not know (issue 20, line 6)."""
     record = predict(history(*BEGIN, again("b")), CLASSIC).events
     found = compare(GROUP, record, CONSUMER)
     told = {row.recorded.rebalance_id: row.recorded.cause for row in found.rows if row.recorded is not None}

@@ -97,7 +97,7 @@ def test_transactions_of_the_second_kind_are_offered_whole_or_not_at_all() -> No
 
 
 def test_embedded_rule_brings_the_new_protocol_to_every_broker() -> None:
-    """Decision 18: 68 and 69 at ours; a 3.9 broker with its new protocol off needs them hidden from it, not from us."""
+    """We answer 68 and 69 ourselves: what a 3.9 broker whose protocol is off can't do hides neither (decision 18)."""
     for broker in (KAFKA_3_9, STRICTER_KAFKA, MOCK):
         offered = offer(broker, has_embedded_rule=True)
         assert offered[ApiKey.CONSUMER_GROUP_HEARTBEAT] == VersionRange(0, 1)

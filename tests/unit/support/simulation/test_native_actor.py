@@ -29,7 +29,7 @@ def test_third_gets_its_share_and_nobody_joins_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_dynamic_leaver_frees_its_partitions_and_a_static_one_keeps_its_seat(name: str) -> None:
-    """K2.13: -1 is for good, -2 for a while."""
+    """-1 is for good, -2 for a while (K2.13)."""
     world = make_world(name, name, static=frozenset({1}))
     share = world.fleet[1].owned
     world.fleet[1].leave()

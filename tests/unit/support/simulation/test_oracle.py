@@ -58,7 +58,7 @@ def test_client_past_its_session_is_forgiven_until_it_is_admitted() -> None:
 
 
 def test_client_of_a_bridge_without_memory_is_forgiven_after_the_grace() -> None:
-    """Decision 9: survivors that come in time are safe; an answer from before the restart admits nobody."""
+    """Survivors that come in time are safe; an answer from before the restart admits nobody (decision 9)."""
     oracle, clock = two_clients()
     oracle.revive(1)
     clock.now_ms = 10

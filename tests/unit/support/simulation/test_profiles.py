@@ -10,6 +10,6 @@ def test_native_are_those_without_protocols() -> None:
 
 
 def test_cooperative_offer_nothing_eager() -> None:
-    """Decision 6: a client is cooperative only if all its protocols are."""
+    """A client is cooperative only if all its protocols are (decision 6)."""
     offers = {profile.protocols for profile in PROFILES.values() if profile.is_cooperative}
     assert offers == {("cooperative-sticky",)}

@@ -84,7 +84,7 @@ def test_deadline_passes_at_its_time_also_when_it_moves_forward() -> None:
 
 
 def test_restart_forgets_what_was_queued_or_under_way() -> None:
-    """Decision 9: another subject, with fresh ids, that waits; answers to the old one are lost."""
+    """Another subject, with fresh ids, that waits; answers to the old one are lost (decision 9)."""
     bench = Bench()
     bench.shell.arrive(REF, CLIENT, COMMIT)
     bench.shell.arrive(REF, CLIENT, BEAT)

@@ -35,7 +35,7 @@ def test_place_takes_one_client_at_a_time() -> None:
 
 
 def test_bridge_that_lost_its_memory_gathers_its_members_again() -> None:
-    """Decision 9: nobody is assigned anything before the grace has passed."""
+    """Nobody is assigned anything before the grace has passed (decision 9)."""
     world = make_world("java-cooperative", "java-consumer")
     world.restart_bridge()
     world.timeline.run_until(20_000 + RESUME_GRACE_MS - 1)
@@ -73,7 +73,7 @@ def test_commits_of_owners_land() -> None:
 
 
 def test_commit_that_lands_in_another_s_partition_breaks_the_law() -> None:
-    """Decision 2: it would overwrite the new owner's offsets."""
+    """It would overwrite the new owner's offsets (decision 2)."""
     world = make_world("java-consumer", "java-consumer")
     first, second = world.living()
     partition = min(first.owned)

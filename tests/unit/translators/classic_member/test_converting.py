@@ -58,7 +58,7 @@ CONVERTED = ConvertedMember(
 
 
 def test_settled_member_notices_nothing() -> None:
-    """Decision 7: generation and assignment go on, and so does the session that was running."""
+    """Generation and assignment go on, and so does the session that was running (decision 7)."""
     begun = begin_stable(CONVERTED, NOW)
     assert (begun.membership, begun.tenure) == (membership(parts(A, B)), tenure(A, B))
     assert begun.session_deadline_ms == NOW + 1_234
@@ -93,7 +93,7 @@ def test_member_between_join_and_sync_gets_what_its_coordinator_grants_meanwhile
 
 
 def test_parked_eager_member_goes_on_with_nothing_in_a_later_generation() -> None:
-    """Decision 7: it has dropped all; the same assignment is a new hand-out, so that nothing old may be committed."""
+    """It has dropped all; the same assignment is a new hand-out, so that nothing old may be committed (decision 7)."""
     begun = begin_stable(replace(CONVERTED, using=parts()), NOW)
     parked = step(begun, joined(), NOW)
     answered = step(parked.state, granted(parts(A, B)), NOW)
@@ -101,7 +101,7 @@ def test_parked_eager_member_goes_on_with_nothing_in_a_later_generation() -> Non
 
 
 def test_parked_cooperative_member_keeps_what_it_says_it_has() -> None:
-    """Decision 7: its list and the last assignment agree, so nothing has moved."""
+    """Its list and the last assignment agree, so nothing has moved (decision 7)."""
     converted = replace(CONVERTED, profile=profile("cooperative-sticky"))
     parked = step(begin_stable(converted, NOW), joined("cooperative-sticky", owned=parts(A, B)), NOW)
     answered = step(parked.state, granted(parts(A, B)), NOW)
@@ -109,7 +109,7 @@ def test_parked_cooperative_member_keeps_what_it_says_it_has() -> None:
 
 
 def test_member_at_work_returns_with_what_it_was_shown() -> None:
-    """Decision 8: the generation stays good, and nothing is left to be settled."""
+    """The generation stays good, and nothing is left to be settled (decision 8)."""
     assert take_leave(stable(A), NOW) == Returner(
         membership=membership(parts(A)),
         generation=GENERATION,
@@ -130,7 +130,7 @@ def test_member_at_work_returns_with_what_it_was_shown() -> None:
     ids=["gains", "loses", "lets go", "before its sync"],
 )
 def test_member_with_a_change_before_it_is_not_settled(state: State, using: tuple[TopicPartition, ...]) -> None:
-    """Decision 8: with unfinished moves a rebalance would have to follow."""
+    """With unfinished moves a rebalance would have to follow (decision 8)."""
     returner = take_leave(state, NOW)
     assert returner is not None
     assert (returner.using, returner.is_settled, returner.generation) == (parts(*using), False, GENERATION)

@@ -258,7 +258,7 @@ def test_preparing_leaves_and_answers_first() -> None:
 
 
 def test_preparing_member_whose_seat_its_coordinator_gave_to_another_does_not_take_it_back() -> None:
-    """K1.40: the newcomer wins, also when it speaks the other protocol."""
+    """The newcomer wins, also when it speaks the other protocol (K1.40)."""
     fenced_out = FencedByCoordinator(ErrorCode.FENCED_INSTANCE_ID)
     step = world_while_preparing(preparing(Silent(), assigned=parts(A)), fenced_out, NOW)
     out = world_while_preparing(preparing(Silent(), assigned=parts(A)), Replaced(MEMBER), NOW)

@@ -110,7 +110,7 @@ def test_unreadable_subscription_is_refused() -> None:
 
 
 def test_blob_version_is_that_of_the_subscription() -> None:
-    """K4.22: up to 3, which is what newer ones are read as."""
+    """Up to 3, which is what newer ones are read as (K4.22)."""
     named = {0: 0, 1: 1, 3: 3, 9: 3}
     for version, expected in named.items():
         blob = version.to_bytes(2, "big") + bytes(8)

@@ -167,7 +167,7 @@ def test_empty_assignment_is_the_ten_byte_envelope() -> None:
 
 
 def test_version_of_a_blob_is_one_that_there_is() -> None:
-    """K4.22: what is newer counts as the newest, what is none as the first."""
+    """What is newer counts as the newest, what is none as the first (K4.22)."""
     blobs = {b"": 0, b"\0": 0, b"\xff\xff": 0, b"\0\1": 1, b"\0\3abc": 3, b"\0\4": 3}
     assert {blob: version_of(blob) for blob in blobs} == blobs
 

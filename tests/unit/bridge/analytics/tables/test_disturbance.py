@@ -80,7 +80,7 @@ def test_tables_say_who_is_disturbed_as_the_bridge_and_replays_do(store: Store) 
 
 
 def test_member_that_gets_back_what_it_gave_up_is_disturbed(store: Store) -> None:
-    """Issue 3: told to rejoin though its assignment is the same before and after."""
+    """Told to rejoin though its assignment is the same before and after (issue 3)."""
     same, moves = words("same"), words("moves")
     events = stamped(
         [

@@ -31,7 +31,7 @@ EXPLAINED = RebalanceExplained(
 
 
 def test_rebalance_is_one_row_with_cause_and_cost(store: Store) -> None:
-    """Issue 5: cause, critical member, moved, forced minimum, disturbed."""
+    """Cause, critical member, moved, forced minimum, disturbed (issue 5)."""
     anna = MemberWords("g", "r1", 3, Protocol.CLASSIC, "anna")
     stopped: list[tuple[int, Fact]] = [
         (3, anna.told(News.REJOIN)),

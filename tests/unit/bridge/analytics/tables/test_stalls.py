@@ -31,7 +31,7 @@ def found(store: Store, events: list[Event]) -> list[tuple[object, ...]]:
 
 
 def test_stall_lasts_from_told_to_first_fetch_of_the_next_owner(store: Store) -> None:
-    """Issue 5: who before, who after."""
+    """Who before, who after (issue 5)."""
     moved: list[Told] = [(10, ANNA.to_release(["t-0"])), (14, ANNA.released(["t-0"])), (20, BORIS.assigned(["t-0"], 1))]
     events = stamped([*FIRST, *moved, (33, BORIS.fetched(["t-0"]))])
     (row,) = stalls(taken(store, events)).collect()

@@ -71,7 +71,7 @@ def test_tables_of_a_version_stay_as_they_were(store: Store) -> None:
 
 
 def test_files_lie_by_date(store: Store) -> None:
-    """Issue 5: partitioned by date."""
+    """Partitioned by date (issue 5)."""
     store.append(EVENTS, events(store, "a"))
     names = {path.name for path in Path(store.path("events")).iterdir()}
     assert names == {"_delta_log", "date=2025-11-21"}

@@ -167,7 +167,7 @@ def test_reason_why_a_group_stays_classic_goes_with_who_is_in_it() -> None:
 
 
 def test_bypassed_group_is_shown_with_its_reason() -> None:
-    """Decision 5: an operator sees why clients are refused."""
+    """An operator sees why clients are refused (decision 5)."""
     group = OwnedGroup()
     snapshots = _snapshots(group, {GroupId("b"): "somebody else"})
     assert snapshots.groups() == [

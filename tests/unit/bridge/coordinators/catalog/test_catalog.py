@@ -39,7 +39,7 @@ def test_partitions_of_unknown_topics_vanish_both_ways() -> None:
 
 
 def test_topics_without_ids_get_stable_ones() -> None:
-    """Decision 19: the same id at every look, another in another cluster."""
+    """The same id at every look, another in another cluster (decision 19)."""
     first, second, other = Catalog(), Catalog(), Catalog()
     nameless = [Topic(NO_TOPIC_ID, T, 1)]
     made = first.update(nameless, "cluster").changed[0].topic_id

@@ -120,7 +120,7 @@ def test_member_goes_on_after_a_restart() -> None:
 
 
 def test_newcomer_that_was_handed_out_nothing_joins_anew() -> None:
-    """K7.31: its parked JoinGroup is lost, and so is the member; its partitions go to those who are there."""
+    """Its parked JoinGroup is lost, and so is the member; its partitions go to those who are there (K7.31)."""
     before = journalled([])
     first, newcomer = ClassicClient(before), ClassicClient(before)
     first.join()

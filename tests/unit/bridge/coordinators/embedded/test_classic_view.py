@@ -40,7 +40,7 @@ def view_of(world: World) -> ClassicView:
 
 
 async def test_states_are_those_of_a_classic_group(autojump_clock: MockClock) -> None:
-    """K6.2: what somebody is called for is a rebalance, in which assignments are shown and subscriptions are not."""
+    """What somebody is called for is a rebalance, in which assignments are shown and subscriptions are not (K6.2)."""
     async with embedded_world() as world:
         joined = await world.join("a")
         assert joined.error is NONE

@@ -90,7 +90,7 @@ ALL = [TopicPartition(TOPIC, index) for index in range(6)]
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_first_native_member_makes_a_consumer_group_and_only_losers_notice(assignor: str) -> None:
-    """Decision 7: ids, generations and assignments stay; commits under the old generation count."""
+    """Ids, generations and assignments stay; commits under the old generation count (decision 7)."""
     group, clients = led(3, assignor)
     before = [(client.member_id, client.generation, client.owned) for client in clients]
     native = ConsumerClient(group, "native")
@@ -110,7 +110,7 @@ def test_first_native_member_makes_a_consumer_group_and_only_losers_notice(assig
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_last_native_member_leaves_a_classic_group_behind_and_only_gainers_notice(assignor: str) -> None:
-    """Decision 8: the group waits until every client has what it is to have; then nobody has to be called for it."""
+    """The group waits until every client has what it is to have; then nobody has to be called for it (decision 8)."""
     group, clients = led(3, assignor)
     natives = [ConsumerClient(group, "n1"), ConsumerClient(group, "n2")]
     for native in natives:
@@ -182,7 +182,7 @@ def test_parked_syncs_are_answered_with_what_the_new_group_gives() -> None:
 
 
 def test_cooperative_member_that_has_not_synced_yet_still_has_what_it_had() -> None:
-    """Decision 7: the rest of its old assignment is nobody else's before it has let go of it."""
+    """The rest of its old assignment is nobody else's before it has let go of it (decision 7)."""
     group, (first,) = led(1, "cooperative-sticky")
     second = LedClient(group, "cooperative-sticky")
     second.begin_join()
@@ -202,7 +202,7 @@ def test_cooperative_member_that_has_not_synced_yet_still_has_what_it_had() -> N
 
 
 def test_newcomer_whose_seat_was_taken_meanwhile_is_fenced() -> None:
-    """K1.40: the process that waits is the older one; the newer speaks the consumer protocol."""
+    """The process that waits is the older one; the newer speaks the consumer protocol (K1.40)."""
     group, _ = led(1)
     old = LedClient(group, "range", "seat")
     old.begin_join()
@@ -226,7 +226,7 @@ def test_order_that_cannot_be_carried_out_says_why() -> None:
 
 
 def test_policy_keeps_groups_as_they_are_but_not_from_operators() -> None:
-    """K3.1 to K3.3: the first native member hears that there is no such consumer group."""
+    """The first native member hears that there is no such consumer group (K3.1 to K3.3)."""
     settings = EngineSettings(
         group_initial_rebalance_delay_ms=10,
         group_begins_classic=True,

@@ -132,7 +132,7 @@ async def test_many_joins_ask_the_broker_once(autojump_clock: MockClock) -> None
 
 @pytest.mark.parametrize("delay_s", [0.01, 60.0])
 async def test_broker_away_means_try_again(delay_s: float, autojump_clock: MockClock) -> None:
-    """Decision 5: no assignment before the broker's word; refused within the limit, and served when it is back."""
+    """No assignment before the broker's word; refused within the limit, and served when it is back (decision 5)."""
     async with embedded_world() as world:
         world.broker.is_down, world.broker.delay_s = True, delay_s
         assert (await world.join()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -155,7 +155,7 @@ async def test_bug_in_a_look_is_no_end_of_the_bridge(
 
 
 async def test_foreign_members_keep_the_group_closed(autojump_clock: MockClock) -> None:
-    """Decision 5: refused with the reason shown, and served once they are gone."""
+    """Refused with the reason shown, and served once they are gone (decision 5)."""
     async with embedded_world() as world:
         world.broker.described = DescribedGroup(error=NONE, group_id=GROUP, members=(foreign_member(),))
         assert (await world.join()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -249,7 +249,7 @@ async def test_simple_commit_without_a_group_is_passed_on(autojump_clock: MockCl
 async def test_untranslatable_client_of_a_consumer_group_is_refused_and_said_why(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """K4.4: the group has members already, so it can't begin as what the client needs."""
+    """The group has members already, so it can't begin as what the client needs (K4.4)."""
     async with embedded_world() as world:
         await world.join()
         custom = replace(join_request(""), protocols=(Protocol("custom", b""),))
@@ -258,7 +258,7 @@ async def test_untranslatable_client_of_a_consumer_group_is_refused_and_said_why
 
 
 async def test_end_of_serving_tells_who_waits_in_a_classic_group_to_come_back(autojump_clock: MockClock) -> None:
-    """K1.75: a drain need not wait for a rebalance that others may keep waiting for minutes."""
+    """A drain need not wait for a rebalance that others may keep waiting for minutes (K1.75)."""
     async with embedded_world(
         EngineSettings(group_initial_rebalance_delay_ms=60_000, group_begins_classic=True)
     ) as world:

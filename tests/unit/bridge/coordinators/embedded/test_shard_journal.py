@@ -48,7 +48,7 @@ def test_start_passes_over_settings_of_another_release(caplog: pytest.LogCapture
 
 
 def test_restart_holds_what_may_be_committed_still() -> None:
-    """Decision 2: a commit that was on its way when the bridge died holds back everybody but the partition's owner."""
+    """A commit that was on its way when the bridge died holds back everybody but the partition's owner (decision 2)."""
     before = journalled([])
     client = ClassicClient(before)
     client.join()

@@ -86,7 +86,7 @@ async def test_fleet_of_classic_members_is_a_classic_group_to_every_tool(autojum
 
 
 async def test_group_with_a_member_of_the_consumer_protocol_is_one_to_tools(autojump_clock: MockClock) -> None:
-    """Decision 22: before version 6 a classic view that kafka-consumer-groups can read, then 69, as in Kafka."""
+    """Before version 6 a classic view that kafka-consumer-groups can read, then 69, as in Kafka (decision 22)."""
     async with embedded_world() as world:
         await world.form()
         assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is NONE
@@ -380,7 +380,7 @@ async def test_fetch_of_a_group_that_is_not_known_yet_has_no_member_either(autoj
 
 
 async def test_fetch_of_a_stale_member_is_refused(autojump_clock: MockClock) -> None:
-    """K5.20: a classic member is known by its generation, and as long as it is among its like nobody asks."""
+    """A classic member is known by its generation, and as long as it is among its like nobody asks (K5.20)."""
     async with embedded_world() as world:
         generation = await world.form()
         stale, silent = fetch("a", generation + 1), fetch("a", -1)
@@ -458,7 +458,7 @@ async def test_member_that_asks_for_its_group_twice_is_judged_each_time(autojump
 
 
 async def test_offsets_of_a_busy_group_that_is_no_consumers_are_not_deleted(autojump_clock: MockClock) -> None:
-    """K5.22: what its members read is not known."""
+    """What its members read is not known (K5.22)."""
     async with embedded_world() as world:
         request = replace(join_request("w"), member_id=MemberId(""), needs_member_id=False, protocol_type="connect")
         assert (await world.ask(request, JoinGroupReply)).error is NONE

@@ -37,7 +37,7 @@ def members(group: OwnedGroup) -> set[str]:
 
 
 def test_leave_batch_is_judged_before_anybody_leaves() -> None:
-    """K4.40, K12.19: classic, native, unknown, fenced and doubled entries, answered as asked."""
+    """Classic, native, unknown, fenced and doubled entries, answered as asked (K4.40, K12.19)."""
     group = OwnedGroup()
     classic, static = ClassicClient(group), ClassicClient(group, instance_id="s")
     classic.join()
@@ -62,7 +62,7 @@ def test_leave_without_a_group_id_is_refused() -> None:
 
 
 def test_forgetful_client_leaves_no_ghost() -> None:
-    """clients.md, 7: aiokafka forgets its id at ILLEGAL_GENERATION and joins as somebody else."""
+    """aiokafka forgets its id at ILLEGAL_GENERATION and joins as somebody else (clients.md, 7)."""
     group = OwnedGroup()
     client = ClassicClient(group, "roundrobin")
     client.join()
@@ -100,7 +100,7 @@ def test_suspicion_ends() -> None:
 
 
 def test_classic_member_goes_on_as_a_native_one_under_its_id() -> None:
-    """K2.22: the epoch-0 heartbeat of its own id takes the seat with all it holds; the machine is done."""
+    """The epoch-0 heartbeat of its own id takes the seat with all it holds; the machine is done (K2.22)."""
     group = OwnedGroup()
     classic = ClassicClient(group)
     classic.join()
@@ -129,7 +129,7 @@ def test_switch_answers_a_parked_join() -> None:
 
 
 def test_native_member_goes_on_as_a_classic_one_under_its_id() -> None:
-    """K4.7: reused whatever its protocol; the engine keeps no session for it any more."""
+    """Reused whatever its protocol; the engine keeps no session for it any more (K4.7)."""
     group = OwnedGroup()
     native = ConsumerClient(group, "m")
     assert native.beat() is NONE
@@ -178,7 +178,7 @@ def test_native_newcomer_takes_a_static_seat_from_a_parked_member() -> None:
 
 
 def test_held_static_member_does_not_take_its_seat_back_from_its_successor() -> None:
-    """K1.40: the newcomer wins; the duplicate hears FENCED_INSTANCE_ID."""
+    """The newcomer wins; the duplicate hears FENCED_INSTANCE_ID (K1.40)."""
     group = OwnedGroup()
     ClassicClient(group).join()
     classic = ClassicClient(group, instance_id="s")
@@ -192,7 +192,7 @@ def test_held_static_member_does_not_take_its_seat_back_from_its_successor() -> 
 
 
 def test_joins_of_one_turn_compute_one_target_despite_heartbeats() -> None:
-    """Decision 13: heartbeats between them go last."""
+    """Heartbeats between them go last (decision 13)."""
     group = OwnedGroup()
     first = ClassicClient(group)
     first.join()
@@ -205,7 +205,7 @@ def test_joins_of_one_turn_compute_one_target_despite_heartbeats() -> None:
 
 
 def test_gainer_counts_from_the_moment_of_the_release() -> None:
-    """Decision 10: what was freed is granted at once, not with the gainer's next heartbeat."""
+    """What was freed is granted at once, not with the gainer's next heartbeat (decision 10)."""
     group = OwnedGroup()
     first, second = settled_pair(group)
     leave(group, (first.member_id, None))

@@ -114,7 +114,7 @@ def codes_of(reply: OffsetCommitReply) -> list[tuple[str, int, ErrorCode]]:
 
 
 def test_commit_with_a_text_that_is_too_long_goes_without_it_and_is_answered_in_order() -> None:
-    """K5.1: 12 for that partition alone; Java counts a character beyond the basic plane as two."""
+    """12 for that partition alone; Java counts a character beyond the basic plane as two (K5.1)."""
     commit = commit_of("abcd", "abcde", "\U0001f600\U0001f600", "\U0001f600\U0001f600\U0001f600", None)
     asked_for, refused = split_commit(commit, 4)
     assert [(topic.name, [item.partition for item in topic.partitions]) for topic in asked_for.topics] == [

@@ -116,7 +116,7 @@ async def test_loser_is_called_and_the_broker_hears_when_it_has_let_go(autojump_
 
 
 async def test_fenced_member_is_told_in_classic_words(autojump_clock: MockClock) -> None:
-    """Decision 15: never a code that a classic client does not know, never 27."""
+    """Never a code that a classic client does not know, never 27 (decision 15)."""
     async with upstream_world() as world:
         generation = await world.form("a", granted(1, 0))
         await world.say(refused(ErrorCode.FENCED_MEMBER_EPOCH))

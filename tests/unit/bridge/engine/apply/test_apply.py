@@ -73,7 +73,7 @@ def test_member_forgotten_leaves_no_trace() -> None:
 
 
 def test_partition_given_twice_raises_owned_twice() -> None:
-    """K2.40: the writer never lets two members hold a partition."""
+    """The writer never lets two members hold a partition (K2.40)."""
     state = fresh()
     apply(state, subscribed(A))
     apply(state, subscribed(B))
@@ -97,7 +97,7 @@ def test_target_moved_in_either_order_ends_with_the_new_owner() -> None:
 
 
 def test_commits_of_a_partition_end_one_by_one() -> None:
-    """Decision 2: the partition is free when the last of its commits has ended."""
+    """The partition is free when the last of its commits has ended (decision 2)."""
     state = fresh()
     apply(state, subscribed(A))
     apply(state, TargetAssigned(GROUP, A, parts(0)))

@@ -59,7 +59,7 @@ def test_forgotten_leader_followed_by_the_oldest() -> None:
 
 
 def test_deleted_group_leaves_no_deadline_behind() -> None:
-    """K12.9: a deadline never outlives its group."""
+    """A deadline never outlives its group (K12.9)."""
     bench = ClassicBench()
     bench.form("A", "B")
     bench.promise()

@@ -26,7 +26,7 @@ class FirstTakesAll:
 
 
 def test_plugin_class_is_an_assignor_without_inheriting() -> None:
-    """K9.1: in goes a spec, out come all members, also those with nothing."""
+    """In goes a spec, out come all members, also those with nothing (K9.1)."""
     plugin: Assignor = FirstTakesAll()
     assert plugin.assign(spec({"a": 2}, {"m1": "a", "m2": "a"})) == shares({"m1": "a0 a1", "m2": ""})
 

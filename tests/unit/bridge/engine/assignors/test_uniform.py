@@ -29,7 +29,7 @@ def test_newcomer_takes_from_those_with_most_only() -> None:
 
 
 def test_newcomer_for_whom_nothing_is_left_gets_an_empty_share() -> None:
-    """K2.29: it has no target yet."""
+    """It has no target yet (K2.29)."""
     assert revised(spec({"a": 1}, {"m1": "a", "m2": "a"}, {"m1": "a0"})) == shares({"m2": ""})
 
 

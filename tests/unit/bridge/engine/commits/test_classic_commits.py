@@ -36,14 +36,14 @@ def test_commits_judged_by_identity_then_generation() -> None:
 
 
 def test_empty_group_takes_simple_commits_whoever_sends_them() -> None:
-    """K5.4: ids are ignored."""
+    """Ids are ignored (K5.4)."""
     bench = ClassicBench()
     bench.promise()
     assert [bench.commit(commit_of("x", -1, "N")), bench.commit(commit_of("x", 0))] == [NONE, UNKNOWN]
 
 
 def test_commits_during_a_rebalance() -> None:
-    """K5.7: the former generation's until everybody joined, none but transactional ones until the leader synced."""
+    """The former generation's until everybody joined, none but transactional ones until the leader synced (K5.7)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))
@@ -70,7 +70,7 @@ def test_plain_commit_extends_the_session_a_transactional_one_does_not() -> None
 
 
 def test_fetch_asks_nothing_of_a_classic_group() -> None:
-    """K5.20: member id and epoch are ignored."""
+    """Member id and epoch are ignored (K5.20)."""
     bench = ClassicBench()
     bench.form("A")
     assert check_fetch(bench.bench.state, GROUP, MemberId("x"), 99) is NONE

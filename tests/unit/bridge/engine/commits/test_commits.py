@@ -79,21 +79,21 @@ def test_commit_at_own_epoch_is_admitted_with_a_new_id_each() -> None:
 
 @pytest.mark.parametrize("lag", [-1, 9])
 def test_commit_at_newer_or_unknown_epoch_is_stale(lag: int) -> None:
-    """K5.11 with 11.4: newer always fails, older only with partitions of its own."""
+    """Newer always fails, older only with partitions of its own (K5.11 with 11.4)."""
     bench = two_members()
     other = next(iter(bench.assigned("b"))).partition
     assert begin(bench, commit("a", 3 - lag, other)) is ErrorCode.STALE_MEMBER_EPOCH
 
 
 def test_commit_at_own_epoch_fails_for_partitions_of_another_member() -> None:
-    """Decision 2: it may have waited behind another commit until its partition was released and given away."""
+    """It may have waited behind another commit until its partition was released and given away (decision 2)."""
     bench = two_members()
     other = next(iter(bench.assigned("b"))).partition
     assert begin(bench, commit("a", 3, other)) is ErrorCode.STALE_MEMBER_EPOCH
 
 
 def test_commit_at_older_epoch_passes_for_partitions_kept_since_then() -> None:
-    """Decision 3: a's partitions were assigned at epoch 2 and are still its own at 3."""
+    """What `a` keeps was assigned at epoch 2, and is still its own at 3 (decision 3)."""
     bench = two_members()
     kept = sorted(partition.partition for partition in bench.assigned("a"))
     assert begin(bench, commit("a", 2, *kept)) == 1
@@ -109,7 +109,7 @@ def test_commit_at_older_epoch_fails_for_partitions_assigned_later() -> None:
 
 
 def test_commit_at_older_epoch_passes_for_partitions_pending_revocation() -> None:
-    """K5.11: what it must give up it may still commit."""
+    """What it must give up it may still commit (K5.11)."""
     bench = Bench()
     bench.join("a")
     bench.join("b")
@@ -119,7 +119,7 @@ def test_commit_at_older_epoch_passes_for_partitions_pending_revocation() -> Non
 
 
 def test_wrong_epoch_is_told_in_the_speaker_s_words() -> None:
-    """K5.11, K5.16: 113 to native members, 22 to classic ones and to transactions."""
+    """113 to native members, 22 to classic ones and to transactions (K5.11, K5.16)."""
     bench = Bench(settings=NO_DELAY)
     bench.join("a")
     bench.ask(join_request("b"), Speaks.CLASSIC)
@@ -139,7 +139,7 @@ def test_commit_of_old_version_is_for_classic_members() -> None:
 
 
 def test_commit_to_unknown_group_depends_on_identity_and_version() -> None:
-    """K5.3: simple commits pass, others get what makes their clients join again."""
+    """Simple commits pass, others get what makes their clients join again (K5.3)."""
     bench = Bench()
     seen = [begin(bench, commit("", -1)), begin(bench, commit("a", 1))]
     seen.append(begin(bench, replace(commit("a", 1), knows_member_epoch=False)))
@@ -150,7 +150,7 @@ def test_commit_to_unknown_group_depends_on_identity_and_version() -> None:
 
 
 def test_commit_to_unknown_group_just_after_start_asks_to_rejoin() -> None:
-    """Decision 9: the memory was lost, not the group."""
+    """The memory was lost, not the group (decision 9)."""
     assert begin(Bench(no_assignment_before_ms=3_000), commit("a", 4)) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -174,7 +174,7 @@ def test_static_member_away_may_commit_with_its_epoch() -> None:
 
 
 def test_partition_released_with_commit_on_its_way_is_given_when_that_ends() -> None:
-    """Decision 2: the leaver's commit can't land after the newcomer has the partition."""
+    """The leaver's commit can't land after the newcomer has the partition (decision 2)."""
     bench = two_members()
     partition = next(iter(bench.assigned("a")))
     commit_id = begin(bench, commit("a", 3, partition.partition))
@@ -255,7 +255,7 @@ def test_transaction_without_a_member_is_one_without_a_generation() -> None:
 
 
 def test_transaction_of_a_group_without_a_name_is_refused_whoever_commits() -> None:
-    """K5.15: other commits of such a group are offsets of nobody."""
+    """Other commits of such a group are offsets of nobody (K5.15)."""
     for generation, member in ((-1, ""), (0, ""), (2, "a")):
         nameless = replace(transaction(member, generation), group_id=GroupId(""))
         assert begin(Bench(), nameless) is ErrorCode.INVALID_GROUP_ID

@@ -30,13 +30,13 @@ SEAT = InstanceId("seat")
 
 
 def test_first_subscribed_member_gets_epoch_two() -> None:
-    """K11.4 on 2.15: a group starts at epoch 1."""
+    """A group starts at epoch 1 (K11.4 on 2.15)."""
     reply = Bench().join("a").reply
     assert (reply.member_epoch, reply.assignment, reply.heartbeat_interval_ms) == (2, parts(*range(6)), 5_000)
 
 
 def test_member_without_topics_joins_at_epoch_one() -> None:
-    """K11.4 on 2.6: an empty list moves no epoch."""
+    """An empty list moves no epoch (K11.4 on 2.6)."""
     reply = Bench().ask(replace(join_request("a"), subscribed_topic_names=())).reply
     assert (reply.error, reply.member_epoch, reply.assignment) == (ErrorCode.NONE, 1, frozenset())
 
@@ -101,7 +101,7 @@ def test_epoch_ahead_or_behind_is_fenced() -> None:
 
 
 def test_previous_epoch_passes_with_owned_partitions_assigned() -> None:
-    """K2.18: the answer that moved it was lost."""
+    """The answer that moved it was lost (K2.18)."""
     bench = Bench()
     bench.join("a")
     bench.join("b")
@@ -181,7 +181,7 @@ def test_seat_in_use_by_a_native_member_is_unreleased_to_another() -> None:
 
 
 def test_seat_is_taken_at_once_where_a_classic_member_is_on_either_side() -> None:
-    """K2.20, K4.8: the old member is told 82 from then on."""
+    """The old member is told 82 from then on (K2.20, K4.8)."""
     bench = Bench(settings=NO_DELAY)
     bench.ask(static_join_request("a", "seat"))
     taken = bench.ask(static_join_request("", "seat"), Speaks.CLASSIC).reply
@@ -192,7 +192,7 @@ def test_seat_is_taken_at_once_where_a_classic_member_is_on_either_side() -> Non
 
 
 def test_classic_joiner_that_names_an_id_is_held_to_it() -> None:
-    """K4.9: unknown instance 25, held by another id 82; the id just issued is as good as none."""
+    """Unknown instance 25, held by another id 82; the id just issued is as good as none (K4.9)."""
     bench = Bench(settings=NO_DELAY)
     assert bench.code(static_join_request("a", "seat"), Speaks.CLASSIC) is ErrorCode.UNKNOWN_MEMBER_ID
     bench.ask(static_join_request("a", "seat"))
@@ -251,7 +251,7 @@ def test_member_that_takes_a_second_seat_frees_the_first_member_s_share() -> Non
 
 
 def test_pattern_known_to_be_bad_is_refused() -> None:
-    """K11.4 on 2.4: 128, and nobody joins."""
+    """128, and nobody joins (K11.4 on 2.4)."""
     bench = Bench()
     bench.tell(ResolveRegularExpression("(", frozenset(), "missing )"))
     bad = replace(join_request("a"), subscribed_topic_names=None, subscribed_topic_regex="(")
@@ -271,7 +271,7 @@ def test_empty_pattern_clears_it() -> None:
 
 @pytest.mark.parametrize("member_id", ["", "a"])
 def test_classic_member_has_no_pattern_of_whoever_was_there_before(member_id: str) -> None:
-    """K4.11: neither of whose seat it takes, nor of itself before it went over: what that matched is gone."""
+    """Neither of whose seat it takes, nor of itself before it went over: what that matched is gone (K4.11)."""
     bench = Bench(settings=NO_DELAY)
     bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
     bench.ask(replace(static_join_request("a", SEAT), subscribed_topic_names=None, subscribed_topic_regex="b.*"))
@@ -282,7 +282,7 @@ def test_classic_member_has_no_pattern_of_whoever_was_there_before(member_id: st
 
 
 def test_names_that_a_pattern_finds_too_still_move_the_epoch() -> None:
-    """K2.23: what is subscribed to changed, if not which topics that are."""
+    """What is subscribed to changed, if not which topics that are (K2.23)."""
     bench = Bench()
     bench.tell(ResolveRegularExpression("(foo|bar)", frozenset({FOO, BAR})))
     bench.ask(replace(join_request("a"), subscribed_topic_names=(FOO,), subscribed_topic_regex="(foo|bar)"))
@@ -292,7 +292,7 @@ def test_names_that_a_pattern_finds_too_still_move_the_epoch() -> None:
 
 
 def test_native_heartbeat_of_a_classic_member_switches_it_in_place() -> None:
-    """K2.22: same id, right epoch; its deadlines are the engine's from then on."""
+    """Same id, right epoch; its deadlines are the engine's from then on (K2.22)."""
     bench = Bench(settings=NO_DELAY)
     bench.ask(join_request("a"), Speaks.CLASSIC)
     bench.ask(beat_request("a", 2))
@@ -337,7 +337,7 @@ PLAIN = beat_request("a", 2)
 def test_one_field_alone_is_news(
     request_: ConsumerGroupHeartbeat, changed: Callable[[Subscription], Subscription]
 ) -> None:
-    """K2.22: whichever a heartbeat says."""
+    """Whichever a heartbeat says (K2.22)."""
     bench = Bench()
     bench.join("a")
     before = bench.member("a").subscription

@@ -123,7 +123,7 @@ def test_group_that_begins_as_consumer_or_may_not_downgrade_stays(settings: Engi
 
 
 def test_downgraded_group_accepts_from_each_member_the_generation_it_was_shown() -> None:
-    """Decision 8: heartbeats and commits go on, nobody is told anything."""
+    """Heartbeats and commits go on, nobody is told anything (decision 8)."""
     bench, members = settled()
     bench.become_classic(shown(members))
     assert bench.phase is Phase.STABLE

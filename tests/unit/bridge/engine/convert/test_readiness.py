@@ -160,7 +160,7 @@ def test_unknown_group_and_group_of_that_type_are_told_apart() -> None:
 
 
 def test_members_without_a_common_protocol_stay_a_consumer_group() -> None:
-    """Decision 21: a consumer group mixes range and cooperative clients, a classic group can't (K4.4)."""
+    """A consumer group mixes range and cooperative clients, a classic group can't (decision 21, K4.4)."""
     bench = formed(consumer_join())
     bench.converted()
     (seat,) = bench.seats(dict.fromkeys(bench.consumers.members, 1))
@@ -180,7 +180,7 @@ def test_group_whose_first_rebalance_runs_has_chosen_no_assignor_yet() -> None:
 
 
 def test_joiner_whose_request_is_refused_learns_why_and_leaves_the_group_classic() -> None:
-    """K12.1: an assignor that nobody has is told before anything is converted."""
+    """An assignor that nobody has is told before anything is converted (K12.1)."""
     bench = formed(consumer_join())
     wanting = replace(join_request("new"), server_assignor="nobody's")
     assert bench.native_join("new", wanting) is ErrorCode.UNSUPPORTED_ASSIGNOR

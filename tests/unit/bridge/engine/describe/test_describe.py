@@ -87,7 +87,7 @@ def test_unknown_or_nameless_group_is_refused() -> None:
 
 
 def test_classic_view_shows_a_reconciling_group_as_completing() -> None:
-    """Decision 22: classic states, assignments as envelopes."""
+    """Classic states, assignments as envelopes (decision 22)."""
     bench = mixed_group()
     view = describe_classic_view(bench.state, GROUP, PlainEncoder())
     first = DescribedMember(
@@ -143,7 +143,7 @@ def test_snapshot_shows_members_with_target_and_what_they_hold() -> None:
 
 
 def test_deleted_topic_is_left_out_of_the_description() -> None:
-    """K6.5: topics that are gone have no name to show."""
+    """Topics that are gone have no name to show (K6.5)."""
     bench = mixed_group()
     wish = replace(join_request("a", "foo"), subscribed_topic_names=(FOO,))
     bench.ask(wish)
@@ -152,7 +152,7 @@ def test_deleted_topic_is_left_out_of_the_description() -> None:
 
 
 def test_classic_group_listed_by_its_own_type_and_state() -> None:
-    """K6.4: filters on type and state apply to both kinds."""
+    """Filters on type and state apply to both kinds (K6.4)."""
     classic = ClassicBench()
     classic.form("A")
     state = classic.bench.state

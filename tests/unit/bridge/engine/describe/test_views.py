@@ -54,7 +54,7 @@ def test_stable_group_shows_protocol_metadata_and_assignment_others_only_the_ass
 
 
 def test_subscribed_topics_told_by_readable_consumers_only() -> None:
-    """K1.39, K5.22: unreadable or not yet chosen is unknown; other types subscribe to nothing."""
+    """Unreadable or not yet chosen is unknown; other types subscribe to nothing (K1.39, K5.22)."""
     waiting = ClassicBench()
     waiting.join(join_of("", "A"))
     groups = [formed(WANTS_FOO), formed(b"x"), formed(b"x", "connect"), waiting]
@@ -62,7 +62,7 @@ def test_subscribed_topics_told_by_readable_consumers_only() -> None:
 
 
 def test_subscribed_topics_are_those_of_the_generation_while_others_join() -> None:
-    """K1.39: Kafka reads subscriptions when a generation begins, not while one is prepared."""
+    """Kafka reads subscriptions when a generation begins, not while one is prepared (K1.39)."""
     bench = formed(WANTS_FOO)
     bench.promise()
     bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"x")))
@@ -71,7 +71,7 @@ def test_subscribed_topics_are_those_of_the_generation_while_others_join() -> No
 
 
 def test_subscribed_topics_stay_those_of_the_generation_while_a_promised_id_is_waited_for() -> None:
-    """K1.20, K5.22: everybody has gone, but the rebalance has not ended; an admin deleted offsets that Kafka keeps."""
+    """Everybody has gone, but the rebalance has not ended; an admin deleted offsets that Kafka keeps (K1.20, K5.22)."""
     bench = formed(WANTS_FOO)
     promised = bench.promise()
     bench.join(replace(join_of("A-1", "A"), protocols=offer("range", says=b"x")))

@@ -12,7 +12,7 @@ from translators.dialects.ids import InstanceId
 
 
 def test_session_over_member_gone_others_rebalance() -> None:
-    """K1.46, K1.60: static members expire like any other."""
+    """Static members expire like any other (K1.46, K1.60)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.pass_time(SESSION_MS - 1)
@@ -31,7 +31,7 @@ def test_session_over_member_gone_others_rebalance() -> None:
 
 
 def test_session_over_while_preparing_ends_the_wait_for_it() -> None:
-    """K1.60: who never came back is not waited for until the rebalance timeout."""
+    """Who never came back is not waited for until the rebalance timeout (K1.60)."""
     bench = ClassicBench()
     first, _ = bench.form("A", "B")
     ref = bench.join(join_of(first, "A"))
@@ -40,7 +40,7 @@ def test_session_over_while_preparing_ends_the_wait_for_it() -> None:
 
 
 def test_parked_member_lives_on_and_gets_a_session_with_its_answer() -> None:
-    """K1.60: parked in JoinGroup or SyncGroup it can't heartbeat; nothing overdue is left behind."""
+    """Parked in JoinGroup or SyncGroup it can't heartbeat; nothing overdue is left behind (K1.60)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     ref = bench.join(replace(join_of(first, "A"), rebalance_timeout_ms=200_000))
@@ -61,7 +61,7 @@ def test_parked_member_lives_on_and_gets_a_session_with_its_answer() -> None:
 
 
 def test_deadline_that_an_earlier_one_moved_does_not_pass() -> None:
-    """K0.3.3: the shell comes late, and the end of the join phase has just extended a session that was also over."""
+    """The shell comes late, and the end of the join phase has just extended a session that was also over (K0.3.3)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     ref = bench.join(join_of(first, "A"))

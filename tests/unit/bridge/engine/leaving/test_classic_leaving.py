@@ -12,7 +12,7 @@ NONE, UNKNOWN, FENCED = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.F
 
 
 def test_batch_judged_entry_by_entry_and_answered_as_asked() -> None:
-    """K1.59: by instance, by both, unknown, fenced, and a second time; one rebalance for all."""
+    """By instance, by both, unknown, fenced, and a second time; one rebalance for all (K1.59)."""
     bench = ClassicBench()
     first, second, third = bench.form("A", "B", "C")
     codes = bench.leave(("", "A"), (second, "B"), ("", "N"), ("77", "C"), ("", None), (second, "B"))
@@ -23,7 +23,7 @@ def test_batch_judged_entry_by_entry_and_answered_as_asked() -> None:
 
 
 def test_answer_echoes_ids_as_sent() -> None:
-    """K1.59: a removal by instance shows no member id."""
+    """A removal by instance shows no member id (K1.59)."""
     bench = ClassicBench()
     bench.form("A")
     ref = bench.bench.ref()
@@ -34,14 +34,14 @@ def test_answer_echoes_ids_as_sent() -> None:
 
 
 def test_leaving_static_member_without_its_instance() -> None:
-    """K1.24, K1.59: the id alone is enough."""
+    """The id alone is enough (K1.24, K1.59)."""
     bench = ClassicBench()
     first, _ = bench.form("A", "B")
     assert bench.leave((first, None)) == [NONE]
 
 
 def test_departure_during_the_join_phase_ends_the_wait() -> None:
-    """K1.59: the one that everybody waited for is gone."""
+    """The one that everybody waited for is gone (K1.59)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     ref = bench.join(join_of(first, "A"))
@@ -66,7 +66,7 @@ def test_promised_id_that_leaves_ends_the_wait_but_begins_none() -> None:
 
 
 def test_leave_of_no_group_at_all_refused() -> None:
-    """K1.58: unknown members of an unknown group; without a group id nothing is looked up."""
+    """Unknown members of an unknown group; without a group id nothing is looked up (K1.58)."""
     bench = ClassicBench()
     assert bench.leave(("m", None), ("", "A")) == [UNKNOWN, UNKNOWN]
     ref = bench.bench.ref()

@@ -37,7 +37,7 @@ def test_silent_member_expires_and_the_others_are_told_at_once() -> None:
 
 
 def test_member_heard_of_in_time_stays() -> None:
-    """K2.41: each heartbeat starts the session anew."""
+    """Each heartbeat starts the session anew (K2.41)."""
     bench = Bench()
     bench.join("a")
     bench.now_ms = 44_999
@@ -47,7 +47,7 @@ def test_member_heard_of_in_time_stays() -> None:
 
 
 def test_member_that_never_revokes_is_removed_although_it_heartbeats() -> None:
-    """K2.37: heartbeats don't extend the rebalance timeout."""
+    """Heartbeats don't extend the rebalance timeout (K2.37)."""
     bench = Bench()
     bench.ask(replace(join_request("a"), rebalance_timeout_ms=10_000))
     bench.join("b")
@@ -75,7 +75,7 @@ def test_deadline_that_went_with_its_member_keeps_no_other_from_passing() -> Non
 
 
 def test_member_that_revoked_in_time_stays() -> None:
-    """K2.37: the acknowledgement ends the wait."""
+    """The acknowledgement ends the wait (K2.37)."""
     bench = Bench()
     bench.ask(replace(join_request("a"), rebalance_timeout_ms=10_000))
     bench.join("b")
@@ -85,7 +85,7 @@ def test_member_that_revoked_in_time_stays() -> None:
 
 
 def test_static_member_away_too_long_expires_by_its_running_session() -> None:
-    """K2.13: leaving for a while neither ends nor extends the session."""
+    """Leaving for a while neither ends nor extends the session (K2.13)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     bench.now_ms = 40_000
@@ -108,7 +108,7 @@ def test_several_expire_together_with_one_epoch() -> None:
 
 
 def test_translated_member_never_expires_here() -> None:
-    """Decision 16: its machine decides."""
+    """Its machine decides (decision 16)."""
     bench = Bench()
     bench.tell(bench.command(join_request("a"), Speaks.CLASSIC))
     bench.pass_time(10_000_000)

@@ -8,7 +8,7 @@ from translators.dialects.ids import MemberId
 
 
 def test_either_command_removes_from_a_consumer_group() -> None:
-    """K4.40 with 11.4: native members too."""
+    """Native members too (K4.40 with 11.4)."""
     bench = Bench()
     for member, command in (("a", ClassicLeave), ("b", RemoveMembers)):
         bench.join(member)

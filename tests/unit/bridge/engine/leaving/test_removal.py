@@ -30,7 +30,7 @@ def three_members() -> Bench:
 
 
 def test_batch_is_answered_entry_by_entry_and_echoed_as_asked() -> None:
-    """K4.40 with 11.4: native members too, an empty id stays empty."""
+    """Native members too, an empty id stays empty (K4.40 with 11.4)."""
     bench = three_members()
     entries = [entry("", "seat"), entry("x"), entry("a", "none"), entry("b", "seat"), entry("a"), entry("")]
     reply = remove(bench, *entries)

@@ -17,10 +17,10 @@ MEMBER = ClassicMember(
 
 
 def test_metadata_is_that_of_the_named_protocol() -> None:
-    """K1.37: the leader gets the bytes under the chosen name, nothing under another."""
+    """The leader gets the bytes under the chosen name, nothing under another (K1.37)."""
     assert [metadata_of(MEMBER, name) for name in ("range", "sticky", "other", None)] == [b"r", b"s", b"", b""]
 
 
 def test_names_keep_the_order_of_preference() -> None:
-    """K1.38: each member votes by its own order."""
+    """Each member votes by its own order (K1.38)."""
     assert names_of(OFFERS) == ("sticky", "range")

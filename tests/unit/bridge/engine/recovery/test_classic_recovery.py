@@ -11,7 +11,7 @@ NONE, REBALANCE = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_restart_felt_by_nobody_in_a_stable_group() -> None:
-    """K1.70, K1.71: ids, generation and assignments are kept, and every session begins anew."""
+    """Ids, generation and assignments are kept, and every session begins anew (K1.70, K1.71)."""
     bench = ClassicBench()
     first, second = bench.form("A", None)
     bench.pass_time(SESSION_MS - 1)
@@ -36,7 +36,7 @@ def test_restart_keeps_every_protocol_a_member_offers() -> None:
 
 
 def test_restart_during_a_rebalance_goes_back_but_never_repeats_a_generation() -> None:
-    """K7.31: Stable at the last synced generation; the number that was under way is not used again."""
+    """Stable at the last synced generation; the number that was under way is not used again (K7.31)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))
@@ -54,7 +54,7 @@ def test_restart_during_a_rebalance_goes_back_but_never_repeats_a_generation() -
 
 
 def test_restart_forgets_newcomers_promises_and_delays() -> None:
-    """K7.31: they join again."""
+    """They join again (K7.31)."""
     bench = ClassicBench()
     bench.form("A")
     promised = bench.promise()

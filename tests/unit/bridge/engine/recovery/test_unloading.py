@@ -67,7 +67,7 @@ def test_group_that_came_after_the_first_end_hears_of_the_second() -> None:
 
 
 def test_offsets_of_a_dead_group_are_not_deleted() -> None:
-    """K5.22: it is somebody else's by now."""
+    """It is somebody else's by now (K5.22)."""
     bench = ClassicBench()
     bench.form("A")
     bench.tell(UnloadClassicGroups())

@@ -9,7 +9,7 @@ from translators.dialects.ids import MemberId
 
 
 def test_deadline_keys_tell_member_and_matter_apart() -> None:
-    """K0.3.1: tuples, so that no group's name and member's name can be mistaken for each other."""
+    """Tuples, so that no group's name and member's name can be mistaken for each other (K0.3.1)."""
     keys = {session_key(GROUP, MemberId("m")), session_key(GROUP, MemberId("")), join_key(GROUP), sync_key(GROUP)}
     assert len(keys) == 4
 

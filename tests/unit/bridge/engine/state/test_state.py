@@ -30,12 +30,12 @@ def test_pattern_resolved_adds_its_topics() -> None:
 
 
 def test_unknown_topic_has_no_id() -> None:
-    """K9.1: topics that don't exist are left out."""
+    """Topics that don't exist are left out (K9.1)."""
     assert topic_ids_of(Bench().state, frozenset({FOO, TopicName("none")})) == {topic_id("foo")}
 
 
 def test_partition_held_is_free_for_its_owner_only() -> None:
-    """K11.4 on 2.36: a member's own partitions count as free for itself."""
+    """A member's own partitions count as free for itself (K11.4 on 2.36)."""
     bench = Bench()
     bench.join("a")
     [zero] = parts(0)

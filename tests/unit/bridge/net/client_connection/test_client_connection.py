@@ -212,7 +212,7 @@ async def test_question_on_a_lost_connection_is_answered_none() -> None:
 
 
 async def test_question_of_a_client_that_went_is_answered_all_the_same() -> None:
-    """Decision 2: a commit that the broker answers is over then, and does not keep its partitions for a drain."""
+    """A commit that the broker answers is over then, and does not keep its partitions for a drain (decision 2)."""
     committed = OffsetCommitReply(topics=())
     broker = ScriptedBroker(
         bodies={ApiKey.OFFSET_COMMIT: encode_reply(ApiKey.OFFSET_COMMIT, 7, 0, committed)[8:]}, gate=trio.Event()
@@ -235,7 +235,7 @@ async def test_question_of_a_client_that_went_is_answered_all_the_same() -> None
 
 
 async def test_batch_over_two_roads_is_split_and_merged_in_order() -> None:
-    """Decision 22: each side answers its groups, the client sees the order it asked in."""
+    """Each side answers its groups, the client sees the order it asked in (decision 22)."""
     theirs = OffsetFetchReply(groups=(FetchedGroup(group_id=THEIRS, topics=()),))
     broker = ScriptedBroker(bodies={ApiKey.OFFSET_FETCH: encode_reply(ApiKey.OFFSET_FETCH, 8, 0, theirs)[9:]})
     asked = OffsetFetch(groups=(GroupOffsets(group_id=THEIRS, topics=None), GroupOffsets(group_id=OURS, topics=None)))

@@ -30,5 +30,5 @@ def test_without_produce_12_a_lower_level_stays() -> None:
 
 
 def test_with_produce_12_features_pass_unchanged() -> None:
-    """Decision 18: with NodeEndpoints rewritten, clients have transactions of the second kind through the bridge."""
+    """With NodeEndpoints rewritten, clients have transactions of the second kind through the bridge (decision 18)."""
     assert offered_features(features(2), {ApiKey.PRODUCE: VersionRange(0, 13)}) == features(2)

@@ -94,7 +94,7 @@ RANGE = replace(
 
 
 def test_group_that_can_be_translated_begins_as_a_consumer_group_unless_told_otherwise() -> None:
-    """Decision 21: the default translates."""
+    """The default translates (decision 21)."""
     own = EngineSettings(group_begins_classic=True)
     shard = Shard(settings=EngineSettings(per_group={GROUP: own}), assignors=registry)
     assert takes_classic(shard, RANGE)

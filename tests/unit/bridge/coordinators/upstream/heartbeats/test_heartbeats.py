@@ -56,7 +56,7 @@ def test_who_joins_says_everything() -> None:
 
 
 def test_who_takes_a_seat_takes_no_pattern_with_it() -> None:
-    """K2.30: the broker copies what the KIP-848 client said that had it, and no classic client reads by patterns."""
+    """The broker copies what the KIP-848 client said that had it, and no classic client reads by patterns (K2.30)."""
     seat = InstanceId("seat")
     joining = replace(ASKED, member_epoch=0, instance_id=seat)
     told = replace(FULL, member_epoch=0, instance_id=seat, subscribed_topic_regex="")

@@ -6,14 +6,14 @@ from translators.dialects.ids import MemberId
 
 
 def test_topics_with_equal_counts_are_copartitioned() -> None:
-    """K9.2: floor(P/N) each, the first P mod N one more, contiguous, the same numbers of each topic."""
+    """floor(P/N) each, the first P mod N one more, contiguous, the same numbers of each topic (K9.2)."""
     assert Range().assign(spec({"a": 5, "b": 5}, {"m2": "ab", "m1": "ab"})) == shares(
         {"m1": "a0 a1 a2 b0 b1 b2", "m2": "a3 a4 b3 b4"}
     )
 
 
 def test_static_member_has_the_first_range() -> None:
-    """K9.2: a static member keeps its range whatever member id it got after a restart."""
+    """A static member keeps its range whatever member id it got after a restart (K9.2)."""
     for member_id in ("a1", "z1"):
         question = spec({"a": 3}, {member_id: "a", "m": "a"}, instances={member_id: "i"})
         assert Range().assign(question) == shares({member_id: "a0 a1", "m": "a2"})
@@ -27,7 +27,7 @@ def test_subscribers_of_each_topic_share_only_that_topic() -> None:
 
 
 def test_more_members_than_partitions_leave_the_last_with_nothing() -> None:
-    """K9.2: members may get nothing when P < N."""
+    """Members may get nothing when P < N (K9.2)."""
     assert Range().assign(spec({"a": 1}, {"m1": "a", "m2": "a", "m3": ""})) == shares({"m1": "a0", "m2": "", "m3": ""})
 
 

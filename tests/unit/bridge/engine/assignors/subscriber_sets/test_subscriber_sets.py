@@ -11,7 +11,7 @@ def subscriber_set(topics: str, *members: str) -> SubscriberSet:
 
 
 def test_static_member_sits_before_dynamic_ones_whatever_its_member_id() -> None:
-    """K9.2: static first by instance id, then dynamic by member id."""
+    """Static first by instance id, then dynamic by member id (K9.2)."""
     question = spec({"a": 1}, {"m1": "a", "m2": "a", "z9": "a", "y8": "a"}, instances={"z9": "i1", "y8": "i2"})
     assert seated(question.members) == ("z9", "y8", "m1", "m2")
     assert seat(question.members[MemberId("z9")]) < seat(question.members[MemberId("m1")])

@@ -12,7 +12,7 @@ def test_empty_group_gets_an_empty_target() -> None:
 
 
 def test_member_without_topics_is_named_with_nothing() -> None:
-    """K9.1: every member is in the answer, and an unknown topic has no partitions."""
+    """Every member is in the answer, and an unknown topic has no partitions (K9.1)."""
     assert Uniform().assign(spec({"a": 1}, {"m1": "a", "m2": "", "m3": "x"})) == shares(
         {"m1": "a0", "m2": "", "m3": ""}
     )

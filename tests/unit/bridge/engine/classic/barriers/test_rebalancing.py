@@ -40,7 +40,7 @@ def test_first_rebalance_waits_the_initial_delay_and_again_for_newcomers() -> No
 
 
 def test_initial_delay_bounded_by_first_rebalance_timeout() -> None:
-    """K1.30: newcomers every second don't keep a group waiting for longer than the first member's rebalance timeout."""
+    """Newcomers every second keep a group waiting no longer than the first member's rebalance timeout (K1.30)."""
     bench = ClassicBench()
     first = bench.join(replace(join_of("", "A"), rebalance_timeout_ms=10_000))
     waited = 0
@@ -58,7 +58,7 @@ def test_without_initial_delay_the_first_member_is_answered_at_once() -> None:
 
 
 def test_start_without_journal_holds_the_first_rebalance() -> None:
-    """Decision 9: survivors come first, also in a group without initial delay."""
+    """Survivors come first, also in a group without initial delay (decision 9)."""
     bench = ClassicBench(NO_DELAY, no_assignment_before_ms=2_000)
     ref = bench.join(join_of("", "A"))
     bench.pass_time(1_999)
@@ -68,7 +68,7 @@ def test_start_without_journal_holds_the_first_rebalance() -> None:
 
 
 def test_rebalance_completes_early_when_everybody_has_joined() -> None:
-    """K1.33: the leader alone is told of all members, with the bytes of the chosen protocol."""
+    """The leader alone is told of all members, with the bytes of the chosen protocol (K1.33)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     refs = [bench.join(join_of("", "C"))]
@@ -99,7 +99,7 @@ def test_promised_id_holds_up_completion_until_its_time_is_over() -> None:
 
 
 def test_join_deadline_completes_regardless_of_promised_ids() -> None:
-    """K1.33: the timer does not wait for them."""
+    """The timer does not wait for them (K1.33)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join_now(replace(join_of(), session_timeout_ms=1_800_000))
@@ -144,7 +144,7 @@ def test_only_absent_static_members_left_joins_go_on_in_the_same_generation() ->
 
 
 def test_last_member_gone_group_empty_in_a_new_generation() -> None:
-    """K1.36: the protocol is gone, the type stays, and the next first joiner goes on from that generation."""
+    """The protocol is gone, the type stays, and the next first joiner goes on from that generation (K1.36)."""
     bench = ClassicBench()
     (only,) = bench.form(None)
     bench.leave((only, None))
@@ -158,7 +158,7 @@ def test_last_member_gone_group_empty_in_a_new_generation() -> None:
 
 
 def test_rebalance_from_completing_voids_assignments_and_calls_who_waits() -> None:
-    """K1.29: parked SyncGroups get 27 and run a new session; what was synced last is kept (decision 7)."""
+    """Parked SyncGroups get 27 and run a new session; what was synced last is kept (K1.29, decision 7)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))
@@ -183,7 +183,7 @@ def test_rebalance_from_stable_keeps_assignments_on_show() -> None:
 
 
 def test_completion_extends_sessions_of_absent_members_too() -> None:
-    """K1.37: every member's session begins anew."""
+    """Every member's session begins anew (K1.37)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(replace(join_of(first, "A"), rebalance_timeout_ms=5_000))
@@ -202,7 +202,7 @@ def test_rebalance_is_noticed_from_begin_to_new_generation() -> None:
 
 
 def test_rebalance_of_nobody_over_at_once() -> None:
-    """K1.4, K1.36: without members nobody is waited for, not even a promised id."""
+    """Without members nobody is waited for, not even a promised id (K1.4, K1.36)."""
     bench = ClassicBench()
     (only,) = bench.form("A")
     promised = bench.promise()

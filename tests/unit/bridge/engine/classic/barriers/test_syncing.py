@@ -124,7 +124,7 @@ def test_leader_that_does_not_sync_is_evicted_and_who_waited_rebalances() -> Non
 
 
 def test_absent_static_member_that_returns_has_to_sync_in_time() -> None:
-    """K1.41, K1.53: its successor is waited for in its stead."""
+    """Its successor is waited for in its stead (K1.41, K1.53)."""
     bench, (first, second) = completing("A", "B")
     bench.sync(first, "A")
     newcomer = bench.join_now(join_of("", "B")).member_id
@@ -137,7 +137,7 @@ def test_absent_static_member_that_returns_has_to_sync_in_time() -> None:
 
 
 def test_sync_deadline_goes_with_the_last_sync() -> None:
-    """K1.50: nobody is evicted later."""
+    """Nobody is evicted later (K1.50)."""
     bench, (first, second) = completing("A", "B")
     bench.sync(first, "A")
     bench.sync(second, "B")
@@ -157,7 +157,7 @@ def test_stable_sync_repeats_the_assignment_and_extends_no_session() -> None:
 
 
 def test_hand_out_waits_for_commits_of_the_former_generation() -> None:
-    """Decision 2: a commit that was let through lands before anybody new reads its partition's offset."""
+    """A commit that was let through lands before anybody new reads its partition's offset (decision 2)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     assert bench.commit(commit_of(second, 1, "B")) is NONE

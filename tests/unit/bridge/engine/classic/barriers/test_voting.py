@@ -16,7 +16,7 @@ def joiner(*names: str, protocol_type: str = "consumer") -> JoinGroup:
 
 
 def test_empty_group_takes_any_protocol_but_wants_one() -> None:
-    """K1.15: type and list must not be empty."""
+    """Type and list must not be empty (K1.15)."""
     bench = ClassicBench()
     bench.promise()
     offers = [joiner("x", protocol_type="connect"), joiner(), joiner("x", protocol_type="")]
@@ -24,7 +24,7 @@ def test_empty_group_takes_any_protocol_but_wants_one() -> None:
 
 
 def test_group_with_members_wants_its_type_and_a_common_protocol() -> None:
-    """K1.15: one name that every member offers is enough."""
+    """One name that every member offers is enough (K1.15)."""
     bench = ClassicBench()
     bench.join(replace(join_of("", "A"), protocols=offer("range", "sticky")))
     bench.join(replace(join_of("", "B"), protocols=offer("sticky")))
@@ -70,7 +70,7 @@ def test_leader_stays_if_it_joined_else_the_oldest_joiner_leads() -> None:
 
 
 def test_nobody_leads_while_nobody_has_joined() -> None:
-    """K1.35: then the join phase goes on."""
+    """Then the join phase goes on (K1.35)."""
     bench = ClassicBench()
     bench.form("A", "B")
     bench.leave(("", "B"))

@@ -36,7 +36,7 @@ FULL = EngineSettings(group_max_size=2)
     ],
 )
 def test_join_refused_at_the_door_leaves_no_group_behind(request_: JoinGroup, code: ErrorCode) -> None:
-    """K1.6, K1.10: in this order, with the id as sent."""
+    """In this order, with the id as sent (K1.6, K1.10)."""
     bench = ClassicBench()
     assert bench.join_now(request_) == refuse_join(code, request_.member_id)
     assert bench.bench.state.classic_groups == {}
@@ -51,7 +51,7 @@ def test_newcomer_refused_for_its_protocols_leaves_an_empty_group(request_: Join
 
 
 def test_join_of_consumer_group_with_members_inconsistent() -> None:
-    """K1.8: the owner sends those to the member's machine; who can't be translated hears 23 without id."""
+    """The owner sends those to the member's machine; who can't be translated hears 23 without id (K1.8)."""
     bench = ClassicBench()
     bench.bench.join("native")
     assert bench.join_now(join_of("m")) == refuse_join(INCONSISTENT)
@@ -110,7 +110,7 @@ def test_promised_id_with_an_instance_is_an_error() -> None:
 
 
 def test_old_and_static_newcomers_are_admitted_at_once() -> None:
-    """K1.18, K1.21: before version 4, and with an instance id; the id is named after instance or client (K1.17)."""
+    """Before version 4, and with an instance id; the id is named after instance or client (K1.18, K1.21, K1.17)."""
     bench = ClassicBench()
     refs = [bench.join(old_join_of()), bench.join(join_of("", "A"))]
     bench.pass_time(DELAY_MS)
@@ -139,7 +139,7 @@ def test_join_matrix_of_member_and_instance_ids() -> None:
 
 
 def test_incompatible_protocols_refused_before_membership_is_looked_at() -> None:
-    """K1.15, K1.23: known ids are echoed, newcomers get none (testClassicGroupJoinInconsistentProtocolType)."""
+    """Known ids are echoed, newcomers get none (K1.15, K1.23; Kafka's testClassicGroupJoinInconsistentProtocolType)."""
     bench = ClassicBench()
     bench.form("A", "B")
     requests = [replace(join_of(one), protocols=offer("x")) for one in ("", "77")]
@@ -148,7 +148,7 @@ def test_incompatible_protocols_refused_before_membership_is_looked_at() -> None
 
 
 def test_single_member_cannot_switch_its_only_protocol() -> None:
-    """K1.16: its own former offer counts; it must leave first."""
+    """Its own former offer counts; it must leave first (K1.16)."""
     bench = ClassicBench()
     (only,) = bench.form("A")
     assert bench.join_code(replace(join_of(only, "A"), protocols=offer("x"))) is INCONSISTENT
@@ -166,7 +166,7 @@ def test_stable_leader_rejoins_rebalance_even_if_nothing_changed() -> None:
 
 
 def test_stable_follower_rejoins_rebalance_only_with_news() -> None:
-    """K1.27: unchanged, it gets the current generation; other bytes or another order are news."""
+    """Unchanged, it gets the current generation; other bytes or another order are news (K1.27)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     reply = bench.join_now(replace(join_of(second, "B"), skips_assignment=True))
@@ -176,7 +176,7 @@ def test_stable_follower_rejoins_rebalance_only_with_news() -> None:
 
 
 def test_completing_unchanged_member_gets_its_answer_again() -> None:
-    """K1.26: the leader with all members, a follower without; with news they rebalance."""
+    """The leader with all members, a follower without; with news they rebalance (K1.26)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     bench.join(join_of(first, "A"))
@@ -220,7 +220,7 @@ def test_full_stable_group_refuses_newcomers_only() -> None:
 
 
 def test_id_that_is_not_the_instances_gets_no_seat_in_a_full_group() -> None:
-    """K1.13: the id counts where there is one; there is no room before it is asked whose the instance is."""
+    """The id counts where there is one; there is no room before it is asked whose the instance is (K1.13)."""
     bench = ClassicBench(FULL)
     bench.form("A", "B")
     assert bench.join_now(join_of("another", "B")) == refuse_join(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -252,7 +252,7 @@ def test_full_rebalance_takes_the_first_comers_and_completes_without_the_others(
 
 
 def test_promised_id_turned_away_is_waited_for_no_more() -> None:
-    """K1.12, K1.14: the group was filled meanwhile."""
+    """The group was filled meanwhile (K1.12, K1.14)."""
     bench = ClassicBench(FULL)
     promised = bench.promise()
     bench.join(join_of("", "A"))

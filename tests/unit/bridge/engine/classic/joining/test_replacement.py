@@ -17,7 +17,7 @@ FENCED = ErrorCode.FENCED_INSTANCE_ID
 
 
 def test_stable_follower_replaced_nobody_rebalances() -> None:
-    """K1.40, K1.41: same generation, the seat's assignment, and only the former id is fenced."""
+    """Same generation, the seat's assignment, and only the former id is fenced (K1.40, K1.41)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     reply = bench.join_now(join_of("", "B"))
@@ -53,7 +53,7 @@ def test_stable_follower_of_version_9_skips_nothing() -> None:
 
 
 def test_replacement_with_other_subscription_does_not_rebalance_but_is_kept() -> None:
-    """K1.42: names only decide; the next leader gets the new bytes."""
+    """Names only decide; the next leader gets the new bytes (K1.42)."""
     bench = ClassicBench()
     bench.form("A", "B")
     reply = bench.join_now(replace(join_of("", "B"), protocols=offer("range", says=b"bar")))
@@ -99,7 +99,7 @@ def test_replacement_while_joining_fences_the_parked_join() -> None:
 
 
 def test_replacement_while_syncing_fences_and_rebalances() -> None:
-    """K1.40, K1.43: the former's SyncGroup 82, the others' 27: the leader may be computing with the former id."""
+    """The former's SyncGroup 82, the others' 27: the leader may be computing with the former id (K1.40, K1.43)."""
     bench = ClassicBench()
     first, second, third = bench.form("A", "B", "C")
     for member, name in ((first, "A"), (second, "B"), (third, "C")):
@@ -111,7 +111,7 @@ def test_replacement_while_syncing_fences_and_rebalances() -> None:
 
 
 def test_replacement_shows_who_took_the_seat_first() -> None:
-    """K1.40: client id and host stay those of the first holder."""
+    """Client id and host stay those of the first holder (K1.40)."""
     bench = ClassicBench()
     first = bench.form("A")[0]
     before = bench.group.members[first].identity
@@ -122,7 +122,7 @@ def test_replacement_shows_who_took_the_seat_first() -> None:
 
 
 def test_replaced_newcomer_keeps_the_time_of_a_newcomer() -> None:
-    """K1.22, K1.40: a seat in its first, long join is not lost after one session."""
+    """A seat in its first, long join is not lost after one session (K1.22, K1.40)."""
     bench = ClassicBench()
     first = bench.form("A")[0]
     bench.join(join_of("", "B"))

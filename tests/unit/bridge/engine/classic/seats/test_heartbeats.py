@@ -12,7 +12,7 @@ NONE, UNKNOWN, FENCED = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.F
 
 
 def test_heartbeats_refused_in_order_of_kafka() -> None:
-    """K1.54, K1.55: identity before generation."""
+    """Identity before generation (K1.54, K1.55)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     codes = [

@@ -13,7 +13,7 @@ UNKNOWN, FENCED = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 
 
 def test_identity_judged_by_instance_first_then_by_id() -> None:
-    """K1.24: an unknown instance 25, another's 82, an unknown id 25; a static member may omit its instance."""
+    """An unknown instance 25, another's 82, an unknown id 25; a static member may omit its instance (K1.24)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     cases = [(first, "A"), (first, None), (first, "N"), (second, "A"), (MemberId("x"), "A"), (MemberId("x"), None)]
@@ -34,7 +34,7 @@ def test_superseded_join_answered_not_coordinator() -> None:
 
 
 def test_removed_member_hears_of_its_parked_requests() -> None:
-    """K1.59: its JoinGroup is answered 25 without id; its SyncGroup too, which Kafka forgets."""
+    """Its JoinGroup is answered 25 without id; its SyncGroup too, which Kafka forgets (K1.59)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     join = bench.join(join_of(first, "A"))
@@ -69,7 +69,7 @@ def test_removal_is_noticed_with_its_seat() -> None:
 
 
 def test_welcome_names_generation_protocol_and_leader() -> None:
-    """K1.37: the members are for the leader only, by whom this is called."""
+    """The members are for the leader only, by whom this is called (K1.37)."""
     bench = ClassicBench()
     first, second = bench.form("A", "B")
     listed = (JoinedMember(member_id=first, instance_id=InstanceId("A"), metadata=b"foo"),)

@@ -21,7 +21,7 @@ def classic_join(bench: Bench, member: str, rebalance_timeout_ms: int = 60_000) 
 
 
 def test_classic_joiners_of_an_empty_group_are_answered_together() -> None:
-    """Decision 13: one target for all who came within the delay."""
+    """One target for all who came within the delay (decision 13)."""
     bench = Bench()
     first = classic_join(bench, "a")
     assert bench.outcome.replies == ()
@@ -30,7 +30,7 @@ def test_classic_joiners_of_an_empty_group_are_answered_together() -> None:
 
 
 def test_delay_grows_while_newcomers_come_up_to_the_first_rebalance_timeout() -> None:
-    """K1.30: steps of three seconds, at most the first member's rebalance timeout."""
+    """Steps of three seconds, at most the first member's rebalance timeout (K1.30)."""
     bench = Bench()
     waiting = [classic_join(bench, "a", rebalance_timeout_ms=7_000)]
     ends: list[int] = []
@@ -51,7 +51,7 @@ def test_delay_grows_while_newcomers_come_up_to_the_first_rebalance_timeout() ->
 
 
 def test_first_member_alone_waits_one_delay() -> None:
-    """K1.30: it does not lengthen its own wait, nor does its second join."""
+    """It does not lengthen its own wait, nor does its second join (K1.30)."""
     bench = Bench()
     classic_join(bench, "a")
     classic_join(bench, "a")
@@ -69,7 +69,7 @@ def test_first_member_of_a_group_that_was_left_by_all_waits_again() -> None:
 
 
 def test_native_first_member_does_not_wait() -> None:
-    """Decision 13: a classic one that follows doesn't either."""
+    """A classic one that follows doesn't either (decision 13)."""
     bench = Bench()
     assert bench.join("a").reply.assignment == parts(*range(6))
     second = classic_join(bench, "b")
@@ -77,7 +77,7 @@ def test_native_first_member_does_not_wait() -> None:
 
 
 def test_native_joiner_during_the_delay_gets_an_empty_assignment_at_once() -> None:
-    """Decision 13: it comes again by itself."""
+    """It comes again by itself (decision 13)."""
     bench = Bench()
     classic_join(bench, "a")
     reply = bench.join("b").reply
@@ -96,7 +96,7 @@ def test_joiner_that_leaves_during_the_delay_is_unknown_at_its_end() -> None:
 
 
 def test_classic_joiners_wait_until_assignments_are_allowed() -> None:
-    """Decision 9: after a start without memory nobody is assigned before the survivors had time to come."""
+    """After a start without memory nobody is assigned before the survivors had time to come (decision 9)."""
     bench = Bench(no_assignment_before_ms=5_000)
     waiting = classic_join(bench, "a")
     native = bench.join("b")
@@ -108,7 +108,7 @@ def test_classic_joiners_wait_until_assignments_are_allowed() -> None:
 
 
 def test_native_members_get_their_target_when_assignments_are_allowed() -> None:
-    """Decision 9: nobody has to heartbeat for it."""
+    """Nobody has to heartbeat for it (decision 9)."""
     bench = Bench(no_assignment_before_ms=5_000)
     bench.join("a")
     bench.pass_time(5_000)

@@ -23,7 +23,7 @@ def away(member: str) -> ErrorCode:
 
 
 def test_leaver_is_gone_and_the_group_empty() -> None:
-    """K2.12: whatever its epoch."""
+    """Whatever its epoch (K2.12)."""
     bench = Bench()
     bench.join("a")
     bench.leave("a")
@@ -58,7 +58,7 @@ def test_static_member_may_leave_for_good_without_naming_its_seat() -> None:
 
 
 def test_member_away_while_revoking_keeps_what_it_has_and_frees_the_rest() -> None:
-    """K2.13: pending revocation is cleared, its rebalance deadline with it."""
+    """Pending revocation is cleared, its rebalance deadline with it (K2.13)."""
     bench = Bench()
     bench.ask(static_join_request("a", "seat"))
     bench.join("b")

@@ -66,7 +66,7 @@ def test_malformed_heartbeat_is_invalid(request_: ConsumerGroupHeartbeat) -> Non
     ],
 )
 def test_sound_heartbeat_has_no_fault(request_: ConsumerGroupHeartbeat) -> None:
-    """K2.6 with 11.4: an empty list of names joins fine; version 0 may leave the id to the coordinator."""
+    """An empty list of names joins fine; version 0 may leave the id to the coordinator (K2.6 with 11.4)."""
     assert code(request_) is ErrorCode.NONE
 
 
@@ -78,7 +78,7 @@ def test_assignor_not_configured_is_unsupported(name: str) -> None:
 
 
 def test_member_id_is_checked_before_the_group_id() -> None:
-    """K11.4 on 2.1: the order tells which message a client sees."""
+    """The order tells which message a client sees (K11.4 on 2.1)."""
     command = MemberHeartbeat(
         ref=RequestRef(0, 0, 0),
         request=replace(BEAT, member_id=BLANK, group_id=GroupId("")),

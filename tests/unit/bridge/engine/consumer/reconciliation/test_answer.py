@@ -21,7 +21,7 @@ def test_unchanged_assignment_is_left_out_unless_asked_for() -> None:
 
 
 def test_partition_to_give_up_is_left_out_of_the_assignment() -> None:
-    """K2.43: that is the signal to revoke; an empty list is not None."""
+    """That is the signal to revoke; an empty list is not None (K2.43)."""
     bench = Bench()
     bench.join("a")
     bench.join("b")
@@ -30,7 +30,7 @@ def test_partition_to_give_up_is_left_out_of_the_assignment() -> None:
 
 
 def test_pending_names_what_others_hold() -> None:
-    """Decision 17: a known set, empty as soon as it can be granted."""
+    """A known set, empty as soon as it can be granted (decision 17)."""
     bench = Bench()
     bench.join("a")
     waiting = bench.join("b")
@@ -56,7 +56,7 @@ def test_member_waiting_for_others_is_settled_until_something_is_free() -> None:
 
 
 def test_revocation_arms_its_own_deadline_and_acknowledgement_clears_it() -> None:
-    """K2.37: next to the session, from the member's own timeout."""
+    """Next to the session, from the member's own timeout (K2.37)."""
     bench = Bench()
     bench.ask(replace(join_request("a"), rebalance_timeout_ms=7_000))
     bench.join("b")

@@ -39,7 +39,7 @@ def test_stable_at_target_epoch_stays_the_same_object() -> None:
 
 
 def test_partition_to_give_up_is_revoked_first() -> None:
-    """K2.33a: the epoch stays, nothing new comes."""
+    """The epoch stays, nothing new comes (K2.33a)."""
     after = reconcile(holding(0, 1), around(parts(0, 2), None))
     assert after == Current(
         epoch=4,
@@ -51,7 +51,7 @@ def test_partition_to_give_up_is_revoked_first() -> None:
 
 
 def test_member_that_owns_nothing_skips_revocation() -> None:
-    """K2.34, K4.16: an eager member's join is its acknowledgement."""
+    """An eager member's join is its acknowledgement (K2.34, K4.16)."""
     after = reconcile(holding(0, 1), around(parts(0, 2), frozenset()))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(0, 2))
 
@@ -79,7 +79,7 @@ def test_snapshot_from_before_the_last_answer_gives_nothing_up() -> None:
     ],
 )
 def test_snapshot_that_is_not_behind_is_believed(kept: list[int], owned: Partitions, reported_epoch: int) -> None:
-    """K2.34: as in Kafka, partitions that it doesn't name are free."""
+    """As in Kafka, partitions that it doesn't name are free (K2.34)."""
     after = reconcile(holding(*kept, 7, 8), around(parts(*kept), owned, reported_epoch=reported_epoch))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.STABLE, 5, parts(*kept))
 
@@ -96,7 +96,7 @@ def test_acknowledgement_of_the_answer_before_the_last_gives_nothing_up() -> Non
 
 
 def test_silence_is_no_acknowledgement() -> None:
-    """K2.32: neither is a list that still names the partition."""
+    """Neither is a list that still names the partition (K2.32)."""
     current = holding(0, pending=[1])
     assert reconcile(current, around(parts(0), None)) is current
     assert reconcile(current, around(parts(0), parts(0, 1))) is current
@@ -109,7 +109,7 @@ def test_acknowledged_revocation_reaches_the_target_epoch() -> None:
 
 
 def test_acknowledged_with_more_to_give_up_keeps_the_epoch() -> None:
-    """K11.4 on 2.34: no +1 between two revocations."""
+    """No +1 between two revocations (K11.4 on 2.34)."""
     after = reconcile(holding(0, 2, pending=[1]), around(parts(0), parts(0, 2)))
     assert (after.state, after.epoch, frozenset(after.pending_revocation)) == (
         MemberState.UNREVOKED_PARTITIONS,
@@ -119,7 +119,7 @@ def test_acknowledged_with_more_to_give_up_keeps_the_epoch() -> None:
 
 
 def test_own_pending_partition_comes_back_in_one_step() -> None:
-    """K11.4 on 2.36: acknowledged and assigned anew at the target epoch."""
+    """Acknowledged and assigned anew at the target epoch (K11.4 on 2.36)."""
     after = reconcile(holding(0, pending=[1]), around(parts(0, 1), parts(0)))
     assert (after.state, dict(after.assigned)) == (
         MemberState.STABLE,
@@ -128,14 +128,14 @@ def test_own_pending_partition_comes_back_in_one_step() -> None:
 
 
 def test_partition_held_elsewhere_is_waited_for() -> None:
-    """K2.33b, K2.38: what is free comes at once, the rest later."""
+    """What is free comes at once, the rest later (K2.33b, K2.38)."""
     after = reconcile(holding(0), around(parts(0, 1, 2), None, free=parts(0, 1)))
     assert (after.state, after.epoch, frozenset(after.assigned)) == (MemberState.UNRELEASED_PARTITIONS, 5, parts(0, 1))
     assert reconcile(after, around(parts(0, 1, 2), None)).state is MemberState.STABLE
 
 
 def test_waiting_member_closes_its_retry_window_once() -> None:
-    """K2.35: one record, then nothing."""
+    """One record, then nothing (K2.35)."""
     waiting = reconcile(holding(0), around(parts(0, 1), None, free=frozenset()))
     assert (waiting.previous_epoch, waiting.epoch) == (4, 5)
     closed = reconcile(waiting, around(parts(0, 1), None, free=frozenset()))
@@ -144,7 +144,7 @@ def test_waiting_member_closes_its_retry_window_once() -> None:
 
 
 def test_unsubscribed_topic_is_given_up_while_revoking() -> None:
-    """K11.4 on 2.36: at once, even if an earlier revocation is not acknowledged."""
+    """At once, even if an earlier revocation is not acknowledged (K11.4 on 2.36)."""
     current = holding(0, pending=[1])
     left = Surroundings(
         target_epoch=5, target=frozenset(), owned=None, is_free=FREE.__contains__, topics=frozenset({topic_id("bar")})

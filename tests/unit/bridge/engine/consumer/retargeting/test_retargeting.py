@@ -36,7 +36,7 @@ def scripted(*targets: Mapping[str, Partitions]) -> Bench:
 
 
 def test_throttled_group_answers_newcomers_with_the_old_epoch_and_nothing() -> None:
-    """K11.4 on 2.26: the target follows when the interval is over, and nobody has to heartbeat for it."""
+    """The target follows when the interval is over, and nobody has to heartbeat for it (K11.4 on 2.26)."""
     bench = Bench(settings=THROTTLED)
     bench.join("a")
     reply = bench.join("b").reply
@@ -57,7 +57,7 @@ def test_throttled_group_computes_with_the_next_heartbeat_after_the_interval() -
 
 
 def test_failing_assignor_undoes_the_join_and_says_so() -> None:
-    """K2.28: -1 to the joiner, who is no member; the others keep their target and their epoch."""
+    """-1 to the joiner, who is no member; the others keep their target and their epoch (K2.28)."""
     bench = scripted({"a": ALL})
     bench.join("a")
     reply = bench.join("b").reply
@@ -71,7 +71,7 @@ def test_failing_assignor_undoes_the_join_and_says_so() -> None:
 
 
 def test_failing_assignor_restores_the_old_subscription() -> None:
-    """K2.28: the member that changed it is told, and may ask again."""
+    """The member that changed it is told, and may ask again (K2.28)."""
     bench = scripted({"a": ALL})
     bench.join("a")
     before = bench.member("a")

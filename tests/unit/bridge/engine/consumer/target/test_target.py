@@ -66,7 +66,7 @@ def test_question_names_topics_that_exist() -> None:
 
 
 def test_only_changed_members_get_a_target_record() -> None:
-    """K2.29: and a newcomer always, even an empty one; only real changes are told."""
+    """A newcomer gets one always, even an empty one; of the others whose target is another (K2.29)."""
     script = ScriptedAssignor(targets=[{"a": parts(*range(6))}, {"a": parts(*range(6))}])
     bench = Bench(assignors={"uniform": script})
     bench.join("a")
@@ -87,7 +87,7 @@ def test_empty_group_reaches_its_epoch_without_an_assignor() -> None:
 
 
 def test_assignor_that_raises_is_a_value() -> None:
-    """K2.28: a plug-in's bug doesn't end the coordinator."""
+    """A plug-in's bug doesn't end the coordinator (K2.28)."""
     bench = Bench(assignors={"uniform": ScriptedAssignor(targets=[{"a": parts(0)}])})
     bench.join("a")
     computed = compute_target(bench.state, bench.group, 0)

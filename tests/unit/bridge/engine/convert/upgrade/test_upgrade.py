@@ -58,7 +58,7 @@ def test_stable_group_upgraded_by_order_moves_nothing(name: str) -> None:
 
 
 def test_kip_848_joiner_upgrades_the_group_and_takes_only_what_balance_asks() -> None:
-    """K3.4: the group is converted, then somebody joins it."""
+    """The group is converted, then somebody joins it (K3.4)."""
     bench = ConversionBench()
     first, second = bench.settle(None, None)
     assert bench.native_join("new") is ErrorCode.NONE
@@ -107,7 +107,7 @@ def test_parked_eager_member_keeps_its_seat_and_its_request_goes_on() -> None:
 
 
 def test_completing_group_gives_eager_members_nothing_and_cooperative_ones_what_they_kept() -> None:
-    """Decision 7: the last synced assignment, as far as the members still own it."""
+    """The last synced assignment, as far as the members still own it (decision 7)."""
     bench = ConversionBench()
     first, second = bench.settle(None, None, name=COOPERATIVE)
     for member in (first, second):
@@ -145,7 +145,7 @@ def test_member_that_has_not_synced_yet_is_completing_with_its_assignment() -> N
 
 
 def test_assignment_held_up_by_a_commit_is_not_handed_out_by_the_conversion() -> None:
-    """Decision 2: what the former owner still commits waits for the commit's end, in a consumer group too."""
+    """What the former owner still commits waits for the commit's end, in a consumer group too (decision 2)."""
     bench = ConversionBench()
     first, second = bench.settle(None, None)
     assert bench.commit(commit_of(first, 1)) is ErrorCode.NONE
@@ -273,7 +273,7 @@ def test_to_ids_leaves_out_what_does_not_exist() -> None:
 
 
 def test_seat_taken_over_while_its_commit_flies_is_not_handed_out_by_an_upgrade_before_its_sync() -> None:
-    """Decision 2: the seat stays with its new holder, who gets the partition when the former holder's commit ended."""
+    """The seat stays with its new holder, who gets the partition when the former holder's commit ended (decision 2)."""
     bench = ConversionBench()
     first, second = bench.settle("seat", None)
     assert bench.commit(commit_of(first, 1, "seat")) is ErrorCode.NONE
