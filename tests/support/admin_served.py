@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import trio
 
 from bridge.admin.contracts import AdminSources, Moves, Surveys
 from bridge.admin.server import serve_admin
 from tests.support.admin_views import ObedientCommands, StillSnapshots, still_sources
+from tests.support.http_answers import Answers, serving
 
 
 @contextmanager
@@ -47,21 +47,12 @@ def admin_api(
 def something_else(status: int, body: bytes) -> Iterator[str]:
     """The address of a server that answers everything with this."""
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(Answers):
         def do_GET(self) -> None:
             self.send_response(status)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Nothing: tests print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join(20)
+    with serving(Answer) as address:
+        yield address

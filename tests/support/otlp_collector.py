@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from gzip import decompress
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import grpc
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -19,6 +17,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.support.http_answers import Answers, serving
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def http_collector() -> Iterator[Received]:
     """OTLP over HTTP at a port of loopback."""
     received = Received()
 
-    class Post(BaseHTTPRequestHandler):
+    class Post(Answers):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             if self.headers.get("content-encoding") == "gzip":
@@ -71,18 +71,9 @@ def http_collector() -> Iterator[Received]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 # the name is http.server's
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Post) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        received.endpoint = f"http://127.0.0.1:{server.server_port}"
-        try:
-            yield received
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Post) as address:
+        received.endpoint = f"http://{address}"
+        yield received
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+
+from tests.support.http_answers import Answers, serving
 
 
 @contextmanager
@@ -12,7 +12,7 @@ def endpoint(answers: Sequence[tuple[int, object]]) -> Iterator[tuple[str, list[
     """An endpoint that gives these, one after the other and the last one for ever, and what it was asked."""
     asked: list[tuple[str, str]] = []
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(Answers):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             status, document = answers[min(len(asked), len(answers) - 1)]
@@ -24,14 +24,5 @@ def endpoint(answers: Sequence[tuple[int, object]]) -> Iterator[tuple[str, list[
             self.end_headers()
             self.wfile.write(data)
 
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Nothing: tests print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/token", asked
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Answer) as address:
+        yield f"http://{address}/token", asked

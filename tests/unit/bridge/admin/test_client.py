@@ -1,10 +1,8 @@
 """The client against real servers on loopback: the API, something else, and nothing."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
@@ -22,6 +20,7 @@ from bridge.admin.client import (
 from bridge.admin.documents import encode, group_document, groups_document
 from tests.support.admin_served import admin_api, something_else
 from tests.support.admin_views import ORDERS, StillSnapshots
+from tests.support.http_answers import Answers, serving
 from tests.support.ports import free_port
 
 
@@ -90,7 +89,7 @@ def test_environment_proxy_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None
         assert ask_groups(address) == encode(groups_document([ORDERS.summary]))
 
 
-class Counting(BaseHTTPRequestHandler):
+class Counting(Answers):
     """Answers everything, and keeps its connections."""
 
     protocol_version = "HTTP/1.1"
@@ -112,9 +111,6 @@ class Counting(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"{}")
 
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing: tests print nothing."""
-
 
 @contextmanager
 def counting(*fails: bool) -> Iterator[str]:
@@ -123,15 +119,8 @@ def counting(*fails: bool) -> Iterator[str]:
     """
     Counting.opened.clear()
     Counting.fails[:] = fails
-    with ThreadingHTTPServer(("127.0.0.1", 0), Counting) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join(20)
+    with serving(Counting) as address:
+        yield address
 
 
 def test_whoever_looks_again_and_again_keeps_one_connection() -> None:

@@ -1,14 +1,13 @@
 """The admin API's answer about a group, real HTTP included. It must not know the bridge's own code."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from bridge.demo.rows import MemberView, ask_progress, ask_roads, ask_views, parse_roads, parse_views, unmoved_views
+from tests.support.http_answers import Answers, serving
 
 ROW = {
     "member_id": "x",
@@ -35,7 +34,7 @@ MOVE = {
 }
 
 
-class Answering(BaseHTTPRequestHandler):
+class Answering(Answers):
     """Knows one group."""
 
     def do_GET(self) -> None:
@@ -44,19 +43,12 @@ class Answering(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(json.dumps(known or {}).encode())
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-        """Say nothing."""
-
 
 @pytest.fixture
 def admin() -> Iterator[str]:
     """The address of a server that knows one group."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(Answering) as address:
+        yield address
 
 
 def test_members_are_found_by_client_and_protocol() -> None:

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.error import HTTPError
 
 import click
@@ -16,30 +14,22 @@ from bridge.admin.bridge_option import TOKEN
 from bridge.telemetry.report.command import report
 from bridge.telemetry.trace.command import trace
 from bridge.telemetry.trace.selection import NothingToShow, find_folder
+from tests.support.http_answers import Answers, serving
 
 
 @contextmanager
 def answering(body: bytes, authorization: str | None = None) -> Iterator[str]:
     """Something at a port of loopback that gives this answer to whoever asks for `/events` with that; its address."""
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(Answers):
         def do_GET(self) -> None:
             is_allowed = authorization in (None, self.headers["authorization"])
             self.send_response(404 if self.path != "/events" else 200 if is_allowed else 401)
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 # the name is http.server's
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Answer) as address:
+        yield address
 
 
 def test_bridge_names_its_folder() -> None:
