@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.migration.moves import adopt, giveback, release, reseat, rest, round_values, takeover
+from bridge.migration.moves import adopt, giveback, one_by_one, release, reseat, rest, round_values, takeover
 from bridge.migration.moves.round import begin as begin_round
 from bridge.migration.moves.round import next_deadline
 from bridge.migration.moves.round import step as step_round
@@ -59,11 +59,11 @@ def test_whatever_is_said_again_has_another_way_out(table: Transitions) -> None:
 def test_every_member_can_be_given_up() -> None:
     """Wherever it is: who is given up is gone, and whoever asks for it looks at no answer more."""
     stages = {stage for stage, _ in takeover.TRANSITIONS}
-    given_up = {row: to for row, to in takeover.TRANSITIONS.items() if row[1] is takeover.GaveUp}
-    assert given_up == {(stage, takeover.GaveUp): frozenset({takeover.Stage.GONE}) for stage in stages}
+    given_up = {row: to for row, to in takeover.TRANSITIONS.items() if row[1] is one_by_one.GaveUp}
+    assert given_up == {(stage, one_by_one.GaveUp): frozenset({takeover.Stage.GONE}) for stage in stages}
     back = {stage for stage, _ in giveback.TRANSITIONS}
-    given_up_back = {row: to for row, to in giveback.TRANSITIONS.items() if row[1] is giveback.GaveUp}
-    assert given_up_back == {(stage, giveback.GaveUp): frozenset({giveback.Stage.GONE}) for stage in back}
+    given_up_back = {row: to for row, to in giveback.TRANSITIONS.items() if row[1] is one_by_one.GaveUp}
+    assert given_up_back == {(stage, one_by_one.GaveUp): frozenset({giveback.Stage.GONE}) for stage in back}
 
 
 # ---------------------------------------------------------------------- groups as a whole
@@ -227,10 +227,10 @@ def test_take_over_ends_in_silence(rounds: int, said: ErrorCode | None, stops: b
                 elif isinstance(effect, takeover.AskScout):
                     state, _ = takeover.step(state, takeover.ScoutAnswered(answer))
     if stops:
-        state, _ = takeover.step(state, takeover.Stopped(takeover.UNHEARD))
-    state, effects = takeover.step(state, takeover.GaveUp())
+        state, _ = takeover.step(state, one_by_one.Stopped(one_by_one.UNHEARD))
+    state, effects = takeover.step(state, one_by_one.GaveUp())
     assert state.is_over
-    assert all(isinstance(one, takeover.Drop) for one in effects)
+    assert all(isinstance(one, one_by_one.Drop) for one in effects)
 
 
 @given(scout=st.sampled_from(takeover.Scout), path=st.sampled_from(takeover.Path))
@@ -238,7 +238,7 @@ def test_scout_is_left_to_its_session(scout: takeover.Scout, path: takeover.Path
     """Wherever it may be: a move whose members have ended would else wait for its farewell for ever."""
     taken = {one: takeover.Member(assigned=it, generation=1, stage=takeover.Stage.TAKEN) for one, it in USING.items()}
     state = takeover.TakeOver(members=taken, path=path, scout=scout)
-    after, effects = takeover.step(state, takeover.GaveUp())
+    after, effects = takeover.step(state, one_by_one.GaveUp())
     assert after.is_over
     assert effects == ()
 
@@ -253,6 +253,6 @@ def test_give_back_ends_in_silence(rounds: int, stops: bool) -> None:
             for effect in effects:
                 state, _ = giveback.step(state, giveback.Joined(effect.member_id, None))
     if stops:
-        state, _ = giveback.step(state, giveback.Stopped(giveback.UNHEARD))
-    state, _ = giveback.step(state, giveback.GaveUp())
+        state, _ = giveback.step(state, one_by_one.Stopped(one_by_one.UNHEARD))
+    state, _ = giveback.step(state, one_by_one.GaveUp())
     assert state.is_over

@@ -5,23 +5,19 @@ from dataclasses import dataclass, field, replace
 from bridge.migration.moves.giveback import (
     TRANSITIONS,
     CameToRest,
-    Drop,
     Effect,
     Event,
-    GaveUp,
     GiveBack,
     Join,
     Joined,
-    Keep,
     Map,
-    MemberLeft,
     Stage,
-    Stopped,
     Sync,
     Synced,
     begin,
     step,
 )
+from bridge.migration.moves.one_by_one import Drop, GaveUp, Keep, MemberLeft, Stopped
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.coordinator import Refused

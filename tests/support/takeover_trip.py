@@ -2,23 +2,20 @@
 
 from dataclasses import dataclass, field
 
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft, Stopped
 from bridge.migration.moves.takeover import (
     ENDED,
     TRANSITIONS,
     Answered,
     AskMember,
     AskScout,
-    Drop,
     Effect,
     Event,
     Heard,
-    Keep,
-    MemberLeft,
     Path,
     Scout,
     ScoutAnswered,
     Stage,
-    Stopped,
     Take,
     TakeOver,
     Unreachable,

@@ -3,13 +3,13 @@ held until it is known by which words the broker knows them.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.course import InTurn
-from bridge.coordinators.moving.held_requests import CONSUMER_SESSION_MS, Sessions, Waiting
+from bridge.coordinators.moving.held_requests import CONSUMER_SESSION_MS
+from bridge.coordinators.moving.one_by_one import OneByOne
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, classic_member_of, joins_natively
 from bridge.coordinators.moving.surroundings import Around, in_a_sentence
@@ -17,30 +17,25 @@ from bridge.log_lines import UPSTREAM, LogFields
 from bridge.migration.moves.giveback import (
     ENDED,
     CameToRest,
-    Drop,
     Effect,
     Event,
-    GaveUp,
     Join,
     Joined,
-    Keep,
     Map,
-    MemberLeft,
     Stage,
-    Stopped,
     Sync,
     Synced,
     begin,
     step,
 )
 from bridge.migration.moves.members import ClassicMember, rejoining, taken_over
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft
 from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from translators.dialects.classic import JoinGroup, JoinGroupReply, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import CONSUMER, NO_GENERATION, MalformedBlob
-from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, NOWHERE, GroupId, MemberId, MemberRef, Via
+from translators.dialects.ids import JOIN_EPOCH, NOWHERE, GroupId, MemberId, MemberRef
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import OffsetFetch, TxnOffsetCommit
 
@@ -61,7 +56,7 @@ BEAT_MS = 5_000
 """Whoever is at rest had a heartbeat answered within this: Kafka's `group.consumer.heartbeat.interval.ms`."""
 
 
-class GiveBackMove:
+class GiveBackMove(OneByOne[Event]):
     """Members of one group on their way from road upstream to the broker's classic protocol (`groups.Underway`).
 
     Members with a machine are given back when they are at rest; `returning` are those that an earlier life of the
@@ -76,22 +71,9 @@ class GiveBackMove:
         members: Mapping[MemberId, ClassicMember],
         returning: Mapping[MemberId, ClassicMember],
     ) -> None:
-        self.is_over: Callable[[], None] = lambda: None
-        """Called once everybody has come to an end."""
-        self._ways = around.ways
-        self._around = around
-        self._upstream = around.upstream
-        self._mapped = around.mapped
-        self._progress = progress
-        self._group_id = group_id
-        self._members = {**members, **returning}
-        self._has_ended = False
+        super().__init__(around, progress, group_id, {**members, **returning})
         self._epochs: dict[MemberId, int] = {}
         self._protocol_names: dict[MemberId, str] = {}
-        self._vias: dict[MemberId, Via] = {}
-        self._sessions = Sessions(around.now_ms, self._members)
-        self._waiting = Waiting(around.ways, self._sessions)
-        self._in_turn = InTurn(self._step)
         self._end_machines(returning)
         self.state = begin({one: None if one in members else member.using for one, member in self._members.items()})
 
@@ -163,24 +145,6 @@ class GiveBackMove:
         self._waiting.forget(connection)
         self._vias = {one: via for one, via in self._vias.items() if via.connection != connection}
 
-    def stop(self, reason: Refused) -> None:
-        """Give back nobody else; who may have been given back already is waited for."""
-        self._happen(Stopped(reason))
-        self._end_if_over()
-
-    def give_up(self) -> None:
-        """Whoever was not heard, or is not answered, for so long is nobody's: its broker ends it by its session."""
-        self._happen(GaveUp())
-        self._end_if_over()
-
-    def excuse(self, before_ms: int) -> None:
-        """Answer what was held since before then."""
-        self._waiting.excuse(before_ms)
-
-    def take_joins(self) -> list[Held]:
-        """The JoinGroups that waited for the end; they are somebody else's to let go."""
-        return self._waiting.take_joins()
-
     def given_back(self) -> Mapping[MemberId, ClassicMember] | None:
         """Its members if each of them is a classic one now with just what its client has, and None otherwise."""
         left = self._left()
@@ -197,10 +161,6 @@ class GiveBackMove:
     def _left(self) -> Mapping[MemberId, Stage]:
         known = {one: member.stage for one, member in self.state.members.items()}
         return {one: stage for one, stage in known.items() if stage is not Stage.GONE}
-
-    def via_of(self, member_id: MemberId) -> Via:
-        """By which connection a member was heard last."""
-        return self._vias.get(member_id, NOWHERE)
 
     # ------------------------------------------------------------------ where a request goes
 
@@ -226,6 +186,10 @@ class GiveBackMove:
                 self._ways.by_road(held, Road.UPSTREAM)
                 if isinstance(held.request, LeaveGroup):
                     self._happen(MemberLeft(member_id))
+
+    @property
+    def _all_have_ended(self) -> bool:
+        return self.state.is_over
 
     def _let_go_where_known(self) -> None:
         for member_id in self._waiting.members():
@@ -259,11 +223,6 @@ class GiveBackMove:
         if self.state.members[member_id].stage is Stage.WAITING:
             epoch = self._epochs.get(member_id, NO_GENERATION)
             self._happen(CameToRest(member_id, self._members[member_id].using, epoch))
-
-    def _happen(self, event: Event) -> None:
-        """Take a step; what happens meanwhile waits for its end."""
-        if self._in_turn.take(event):
-            self._let_go_where_known()
 
     def _step(self, event: Event) -> None:
         before = self.state.members
@@ -316,7 +275,7 @@ class GiveBackMove:
             self._happen(Joined(member_id, joined))
             self._excuse_if_lost(member_id, joined)
 
-        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+        self._access_of(member_id).ask(None, request, heard)
 
     def _excuse_if_lost(self, member_id: MemberId, reply: JoinGroupReply | SyncGroupReply | None) -> None:
         """Nothing is on its way that could tell whose its requests are: they are to come again."""
@@ -349,7 +308,7 @@ class GiveBackMove:
             self._happen(Synced(member_id, synced))
             self._excuse_if_lost(member_id, synced)
 
-        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+        self._access_of(member_id).ask(None, request, heard)
 
     def _map(self, member_id: MemberId, generation: int, is_called: bool) -> None:
         known = self._members[member_id].generation
@@ -379,10 +338,5 @@ class GiveBackMove:
         if member_id not in self._epochs or self._upstream.seat(key) is not None:
             return
         known = replace(member, epoch=self._epochs[member_id])
-        via = self._vias.get(member_id, NOWHERE)
+        via = self.via_of(member_id)
         self._upstream.take_over((taken_over(known, self._group_id, self._around.now_ms(), via),))
-
-    def _end_if_over(self) -> None:
-        if not self._has_ended and self.state.is_over:
-            self._has_ended = True
-            self.is_over()

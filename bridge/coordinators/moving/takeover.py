@@ -4,13 +4,12 @@ as it is not known whose they are.
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from bridge.coordinators.moving.course import InTurn
 from bridge.coordinators.moving.dealing import deals_anew, stand_otherwise
-from bridge.coordinators.moving.held_requests import Sessions, Waiting
+from bridge.coordinators.moving.one_by_one import OneByOne
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held, classic_member_of, generation_of, joins_natively
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around, in_a_sentence
@@ -18,22 +17,18 @@ from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
 from bridge.log_lines import PASSING, LogFields
 from bridge.migration.moves.members import ClassicMember, taken_over
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft
 from bridge.migration.moves.takeover import (
     Answered,
     AskMember,
     AskScout,
-    Drop,
     Effect,
     Event,
-    GaveUp,
     Heard,
-    Keep,
-    MemberLeft,
     Path,
     Scout,
     ScoutAnswered,
     Stage,
-    Stopped,
     Take,
     Unreachable,
     begin,
@@ -77,7 +72,7 @@ to a generation that is not its epoch. The first is the end of most clients.
 _NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
 
 
-class TakeOverMove:
+class TakeOverMove(OneByOne[Event]):
     """Members of one group on their way to road upstream (`groups.Underway`).
 
     Members of which `begin` names a connection are asked for at once, the others when they are heard next. Where it
@@ -93,30 +88,19 @@ class TakeOverMove:
         *,
         is_resumed: bool = False,
     ) -> None:
-        self.is_over: Callable[[], None] = lambda: None
-        """Called once everybody has come to an end."""
+        self._left_out = left_out(group_id, members)
+        super().__init__(
+            around, progress, group_id, {one: it for one, it in members.items() if one not in self._left_out}
+        )
         self.lacks_topics = False
         """Whether topics are to be looked at first: nobody has for this order, or somebody uses what is not known."""
         self.beside: set[MemberId] = set()
         """Classic members that joined their broker too late to be of this move: they are its own also behind the end,
         where nobody else knows them.
         """
-        self._around = around
-        self._ways = around.ways
-        self._upstream = around.upstream
-        self._mapped = around.mapped
-        self._progress = progress
-        self._group_id = group_id
-        seats = around.mapped.seats_of(group_id)
-        self._left_out = left_out(group_id, members)
-        self._members = {one: member for one, member in members.items() if one not in self._left_out}
-        self._has_ended = False
         self._scout_epoch = JOIN_EPOCH
         self._scout_beats_ms = 0
-        self._vias: dict[MemberId, Via] = {}
-        self._sessions = Sessions(around.now_ms, self._members)
-        self._waiting = Waiting(around.ways, self._sessions)
-        self._in_turn = InTurn(self._step)
+        seats = around.mapped.seats_of(group_id)
         unsure = frozenset(self._members) if is_resumed else frozenset[MemberId]()
         generations = {one: it.generation for one, it in self._members.items() if it.generation >= 0}
         generations |= {one: seats[one].seat_generation for one in seats.keys() & self._members.keys()}
@@ -175,24 +159,6 @@ class TakeOverMove:
                 del self._vias[member_id]
                 self._happen(Unreachable(member_id))
         self._end_if_over()
-
-    def stop(self, reason: Refused) -> None:
-        """Move nobody else; who may have been moved already is waited for."""
-        self._happen(Stopped(reason))
-        self._end_if_over()
-
-    def give_up(self) -> None:
-        """Whoever was not heard, or is not answered, for so long is nobody's: its broker ends it by its session."""
-        self._happen(GaveUp())
-        self._end_if_over()
-
-    def excuse(self, before_ms: int) -> None:
-        """Answer what was held since before then."""
-        self._waiting.excuse(before_ms)
-
-    def take_joins(self) -> list[Held]:
-        """The JoinGroups that waited for the end; they are somebody else's to let go."""
-        return self._waiting.take_joins()
 
     # ------------------------------------------------------------------ where a request goes
 
@@ -293,8 +259,12 @@ class TakeOverMove:
             return False
         return any(item.error in _OF_CONSUMER_MEMBERS for topic in reply.topics for item in topic.partitions)
 
+    @property
+    def _all_have_ended(self) -> bool:
+        return self.state.is_over
+
     def _let_go_where_known(self) -> None:
-        """Let requests go on whose member's place is known by now; a JoinGroup of a classic member still waits."""
+        """A JoinGroup of a classic member still waits."""
         for member_id in self._waiting.members():
             if not self._is_held(member_id):
                 for held in self._waiting.take(member_id):
@@ -305,11 +275,6 @@ class TakeOverMove:
                         self._pass_on(member_id, held)
 
     # ------------------------------------------------------------------ what is done
-
-    def _happen(self, event: Event) -> None:
-        """Take a step; what happens meanwhile waits for its end."""
-        if self._in_turn.take(event):
-            self._let_go_where_known()
 
     def _step(self, event: Event) -> None:
         before = self.state.members
@@ -376,7 +341,7 @@ class TakeOverMove:
                 self._waiting.excuse_all(member_id, answer.code if isinstance(answer, Refused) else None)
             self._end_if_over()
 
-        self._ways.access(self._vias.get(member_id, NOWHERE)).ask(None, request, heard)
+        self._access_of(member_id).ask(None, request, heard)
 
     def _say_farewell(self, member: ClassicMember) -> None:
         request = ConsumerGroupHeartbeat(
@@ -385,7 +350,7 @@ class TakeOverMove:
             member_epoch=LEAVE_EPOCH,
             instance_id=member.instance_id,
         )
-        self._ways.access(self._vias.get(member.member_id, NOWHERE)).ask(None, request, _unheard)
+        self._access_of(member.member_id).ask(None, request, _unheard)
 
     def _seat_id(self, member_id: MemberId) -> MemberId:
         """As whom its broker knows a member."""
@@ -425,7 +390,7 @@ class TakeOverMove:
             self._happen(ScoutAnswered(answer))
             self._end_if_over()
 
-        self._ways.access(self._vias.get(by, NOWHERE)).ask(None, request, heard)
+        self._access_of(by).ask(None, request, heard)
 
     def _note_scout(self, answer: Granted | Refused | None) -> None:
         self._scout_beats_ms = self._around.now_ms() + SCOUT_BEAT_MS
@@ -440,7 +405,7 @@ class TakeOverMove:
 
     def keep_scout(self) -> None:
         """Have it say that it lives, when it is time; to be called now and then."""
-        via = NOWHERE if self.state.pilot is None else self._vias.get(self.state.pilot, NOWHERE)
+        via = NOWHERE if self.state.pilot is None else self.via_of(self.state.pilot)
         is_due = self._around.now_ms() >= self._scout_beats_ms
         if self.state.scout is not Scout.IN or self._scout_epoch == JOIN_EPOCH or via == NOWHERE or not is_due:
             return
@@ -466,18 +431,13 @@ class TakeOverMove:
         heard = self.state.members[member_id].generation
         assert heard is not None, "who was asked for was heard"
         known = replace(member, epoch=epoch, generation=heard if seat is None else seat.generation)
-        via = self._vias.get(member_id, NOWHERE)
+        via = self.via_of(member_id)
         self._upstream.take_over((taken_over(known, self._group_id, self._around.now_ms(), via),))
         LOG.info(
             "group %r: member %r of client %r is a consumer member at its broker now, epoch %d, and was not disturbed",
             *(self._group_id, member_id, member.client.client_id, epoch),
             extra=LogFields(group_id=self._group_id, member_id=member_id, road=PASSING, member_epoch=epoch),
         )
-
-    def _end_if_over(self) -> None:
-        if not self._has_ended and self.state.is_over:
-            self._has_ended = True
-            self.is_over()
 
 
 def _unheard(reply: GroupReply | None) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
+from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
 from translators.dialects.coordinator import Refused
@@ -92,25 +93,6 @@ class Synced:
     reply: SyncGroupReply | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemberLeft:
-    """The member is gone; one that is being asked for is answered first."""
-
-    member_id: MemberId
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Nobody else is to be given back."""
-
-    reason: Refused
-
-
-@dataclass(frozen=True, slots=True)
-class GaveUp:
-    """Whoever has not come to an end by now is waited for no more."""
-
-
 Event = CameToRest | Joined | Synced | MemberLeft | Stopped | GaveUp
 
 
@@ -138,20 +120,6 @@ class Map:
     is_called: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """It stays a member of the consumer group: its machine goes on."""
-
-    member_id: MemberId
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """It is nobody's any more: its client has to join anew (25)."""
-
-    member_id: MemberId
-
-
 Effect = Join | Sync | Map | Keep | Drop
 _LATER = frozenset(
     {
@@ -163,7 +131,6 @@ _LATER = frozenset(
 )
 _AGAIN = _LATER | {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
 """What the next try may change: the same JoinGroup again is answered the same as long as nothing changed."""
-UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
 _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """The broker has it no more, or another in its static seat."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
+from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped
 from translators.dialects.coordinator import Granted, Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId, TopicPartition
@@ -130,25 +131,6 @@ class ScoutAnswered:
     answer: Granted | Refused | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemberLeft:
-    """The member has said farewell, or is known to be gone; one that is being asked for is answered first."""
-
-    member_id: MemberId
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Nobody else is to be taken over; who is taken over already stays so."""
-
-    reason: Refused
-
-
-@dataclass(frozen=True, slots=True)
-class GaveUp:
-    """Whoever has not come to an end by now is waited for no more, and the scout is left to its session."""
-
-
 Event = Heard | Unreachable | Answered | ScoutAnswered | MemberLeft | Stopped | GaveUp
 
 
@@ -189,20 +171,6 @@ class Take:
     assigned: frozenset[TopicPartition] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """The member stays what it was: its requests go to the broker as before."""
-
-    member_id: MemberId
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """The member is nobody's any more: its client has to join anew (25)."""
-
-    member_id: MemberId
-
-
 Effect = AskMember | AskScout | Take | Keep | Drop
 MAY_HAVE_ACTED = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT}
@@ -213,7 +181,6 @@ NOT_NOW = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNRELEASE
 OTHER_GENERATION = Refused(
     ErrorCode.REBALANCE_IN_PROGRESS, "the group was rebalanced meanwhile: what it has now is not known"
 )
-UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
 GAVE_AWAY = Refused(ErrorCode.UNKNOWN_MEMBER_ID, "the broker gave partitions of it away as it joined")
 
 TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
@@ -289,7 +256,7 @@ def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:
 
 
 def _gave_up(state: TakeOver) -> _Step:
-    """Its client joins anew: its broker has ended it by its session, or does so soon."""
+    """Its client joins anew: its broker has ended it by its session, or does so soon; so it does the scout."""
     late = {one: member for one, member in state.members.items() if member.stage not in ENDED}
     gone = {one: replace(member, stage=Stage.GONE, reason=UNHEARD) for one, member in late.items()}
     shut = replace(state, members={**state.members, **gone}, path=Path.SHUT, scout=Scout.NONE)

@@ -1,6 +1,7 @@
 """A table of transitions as a state diagram."""
 
-from bridge.migration.moves.giveback import CameToRest, Stage, Stopped
+from bridge.migration.moves.giveback import CameToRest, Stage
+from bridge.migration.moves.one_by_one import Stopped
 from deploy.machine_diagram import draw, draw_stages
 from translators.classic_member.events import HeartbeatReceived, JoinReceived, SyncReceived
 from translators.classic_member.states import TRANSITIONS, Absent, PreparingRebalance

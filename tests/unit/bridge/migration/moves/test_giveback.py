@@ -8,23 +8,20 @@ from bridge.migration.moves.giveback import (
     ENDED,
     TRANSITIONS,
     CameToRest,
-    Drop,
     Effect,
     Event,
     GiveBack,
     Join,
     Joined,
-    Keep,
     Map,
     Member,
-    MemberLeft,
     Stage,
-    Stopped,
     Sync,
     Synced,
     begin,
     step,
 )
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft, Stopped
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.coordinator import Refused

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft, Stopped
 from bridge.migration.moves.takeover import (
     GAVE_AWAY,
     MAY_HAVE_ACTED,
@@ -12,18 +13,14 @@ from bridge.migration.moves.takeover import (
     Answered,
     AskMember,
     AskScout,
-    Drop,
     Effect,
     Event,
     Heard,
-    Keep,
     Member,
-    MemberLeft,
     Path,
     Scout,
     ScoutAnswered,
     Stage,
-    Stopped,
     Take,
     TakeOver,
     Unreachable,

@@ -1,0 +1,43 @@
+"""What happens to whoever is moved member by member, on the way there and back, and what every such move asks for."""
+
+from dataclasses import dataclass
+
+from translators.dialects.coordinator import Refused
+from translators.dialects.errors import ErrorCode
+from translators.dialects.ids import MemberId
+
+UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said what the broker made of it")
+"""Why a member is nobody's of which it is not known by which protocol its broker has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLeft:
+    """The member has said farewell, or is known to be gone; one that is being asked for is answered first."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nobody else is to be moved; whoever was moved already stays so."""
+
+    reason: Refused
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """Whoever has not come to an end by now is waited for no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The member stays what it was, of the protocol and on the road that it came from."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The member is nobody's any more: its client has to join anew (25)."""
+
+    member_id: MemberId
