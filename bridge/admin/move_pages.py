@@ -26,9 +26,9 @@ class MovePage:
         order = read_move(str(request.path_params["name"]), written)
         if self._moves is None:
             return await _unable()
+        await self._moves.prepare()
         if read_flag(written, "dry_run"):
             return await show(move_document(await self._moves.check(order)))
-        await self._moves.prepare()
         return await show(move_document(self._moves.start(order)))
 
 

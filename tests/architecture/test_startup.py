@@ -29,12 +29,15 @@ print(*sys.modules)
 
 LATE: Mapping[str, str] = {
     "bridge.coordinators.moving.journey": "a move was ordered, or the journal has one that goes on",
+    "bridge.coordinators.moving.judgement": "a move was ordered",
     "bridge.coordinators.rounds": "a move plays a round",
     "bridge.app.plans": "the journal has a plan, or the admin API is asked",
     "bridge.app.surveys": "a census is taken, the doctor asked, or a move ordered",
     "bridge.migration.census": "a census is taken",
     "bridge.migration.diagnosis": "the doctor is asked",
+    "bridge.migration.observed": "a move was ordered, or a census is taken",
     "bridge.migration.probe": "the doctor is asked",
+    "bridge.migration.readiness": "a move was ordered, or a census is taken",
     "bridge.net.cluster_survey": "somebody asks a whole cluster",
     "bridge.migration.canary.judging": "a plan judges canaries",
     "bridge.migration.plans.values": "there is a plan, or the admin API is asked",

@@ -11,6 +11,7 @@ import trio
 from bridge.coordinators.moving.candidates import Candidates
 from bridge.coordinators.moving.groups import MovingGroups
 from bridge.coordinators.moving.places import Places
+from bridge.coordinators.moving.preflight import JUDGEMENT
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.surroundings import MoveEars
 from bridge.coordinators.moving.unfinished import UnfinishedMove
@@ -87,8 +88,9 @@ class _MakeJourney(Protocol):
 
 async def load_journeys() -> None:
     """Have a thread load the code, once: it takes some 70 ms, in which heartbeats of all groups go on."""
-    if JOURNEY not in sys.modules:
-        await trio.to_thread.run_sync(import_module, JOURNEY)
+    for name in (JUDGEMENT, JOURNEY):
+        if name not in sys.modules:
+            await trio.to_thread.run_sync(import_module, name)
 
 
 def make_journey(

@@ -1,25 +1,25 @@
 """What brokers can do, and what is to be seen of a group, asked before a move begins: what they would refuse in the
-middle is a reason not to begin.
+middle is a reason not to begin. By what it is judged is loaded with the first order.
 """
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
 
 import trio
 
 from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight, Tell, WaysHeard
 from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember, UserData
 from bridge.migration.orders import MoveOrder, Obstacle
-from bridge.migration.readiness import OF_A_LOOK, assess
-from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
-from translators.dialects.consumer_protocol import CONSUMER
 from translators.dialects.ids import GroupId, MemberId
 
+JUDGEMENT = "bridge.coordinators.moving.judgement"
+"""Behind it stand all reasons why a group can't move: a bridge that moves nothing, and is asked nothing, needs none."""
 ASK_S = 5.0
 """How long brokers may take to say it; what they don't say is found out by the move."""
 KEPT_MS = 30_000
@@ -50,6 +50,14 @@ class Forecast:
     obstacles: tuple[Obstacle, ...] = ()
     notes: tuple[Obstacle, ...] = ()
     unheard: frozenset[MemberId] = frozenset()
+    is_of_brokers: bool = False
+    """Whether what brokers can do stands in the way, which an operator may mend at once."""
+
+
+class _Foretell(Protocol):
+    def __call__(
+        self, order: MoveOrder, origin: Road, members: Members, abilities: BrokerAbilities, sight: Sight
+    ) -> Forecast: ...
 
 
 class KnownAbilities:
@@ -114,74 +122,8 @@ class Preflight:
             nursery.start_soon(ask)
             sight = await self.see(order, origin, members, tell)
         (abilities,) = found
-        reasons = judge(order, origin, members.values(), abilities, sight)
-        if abilities.takeover is TakeOver.UNKNOWN:
-            # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
-            reasons = tuple(one for one in reasons if one.code in OF_A_LOOK)
-        heeded = {Weight.BLOCKS} if order.allow_rebalance else {Weight.BLOCKS, Weight.DISTURBS}
-        obstacles = tuple(_obstacle(one) for one in reasons if one.weight in heeded)
-        if any(one.code not in OF_A_LOOK for one in obstacles):
+        foretell: _Foretell = import_module(JUDGEMENT).foretell
+        forecast = foretell(order, origin, members, abilities, sight)
+        if forecast.is_of_brokers:
             self.forget_abilities()
-        notes = tuple(_obstacle(one) for one in reasons if one.weight is Weight.NOTES and one.code in OF_A_LOOK)
-        return Forecast(obstacles, notes, sight.unheard)
-
-
-def judge(
-    order: MoveOrder,
-    origin: Road,
-    members: Iterable[ClassicMember],
-    abilities: BrokerAbilities,
-    sight: Sight = NOTHING_SEEN,
-) -> tuple[Reason, ...]:
-    """All that is to be said of an order in which these members have a part: of those that are not moved, such as the
-    rest of a group whose user data a round leaves behind, only that they do not come by this bridge.
-    """
-    here = [one for one in members if one.member_id not in sight.unheard]
-    elsewhere = [_stranger(one) for one in members if one.member_id in sight.unheard]
-    group = ObservedGroup(
-        group_id=order.group_id,
-        road=origin,
-        kind=GroupKind.CLASSIC,
-        protocol_type=CONSUMER,
-        members=(*(_observed(one, sight) for one in here if order.concerns(one.member_id)), *elsewhere),
-        is_complete=True,
-        has_foreign_commits=sight.has_foreign_commits,
-    )
-    return assess(group, abilities, order.destination).reasons
-
-
-def _stranger(member: ClassicMember) -> ObservedMember:
-    """One that does not come by this bridge: what it could do is nobody's concern, as it is not moved."""
-    return ObservedMember(
-        member_id=member.member_id,
-        client_id=member.client.client_id,
-        client_host=member.client.client_host,
-        instance_id=member.instance_id,
-        assignment_data=_user_data(member),
-        is_behind_bridge=False,
-    )
-
-
-def _user_data(member: ClassicMember) -> UserData:
-    return UserData.OPAQUE if member.has_user_data else UserData.NONE
-
-
-def _observed(member: ClassicMember, sight: Sight) -> ObservedMember:
-    """What a move knows of it; of its blobs it judges by itself."""
-    return ObservedMember(
-        member_id=member.member_id,
-        client_id=member.client.client_id,
-        client_host=member.client.client_host,
-        instance_id=member.instance_id,
-        assignors=tuple(protocol.name for protocol in member.protocols),
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        assignment_data=_user_data(member),
-        is_behind_bridge=True,
-        hidden_topics=None if member.member_id in sight.unasked else sight.hidden_topics.get(member.member_id, ()),
-    )
-
-
-def _obstacle(reason: Reason) -> Obstacle:
-    whose = reason.members[0] if len(reason.members) == 1 else None
-    return Obstacle(reason.code, reason.text, reason.remedy, whose)
+        return forecast

@@ -10,6 +10,7 @@ from trio.testing import MockClock
 from bridge.coordinators.moving import journey_door
 from bridge.coordinators.moving.journey import Journey
 from bridge.coordinators.moving.journey_door import JOURNEY, Life, OrderUnderway, load_journeys, make_journey
+from bridge.coordinators.moving.preflight import JUDGEMENT
 from bridge.coordinators.moving.surroundings import NoEars, is_not_known
 from bridge.migration.orders import MoveOrder, MoveStage
 from bridge.migration.route import Road
@@ -51,8 +52,11 @@ async def test_code_is_loaded_by_a_thread_and_once(monkeypatch: pytest.MonkeyPat
         loaded.append((name, threading.current_thread() is threading.main_thread()))
 
     monkeypatch.setattr(journey_door, "import_module", load)
+    for name in (JUDGEMENT, JOURNEY):
+        monkeypatch.setitem(sys.modules, name, sys)
     await load_journeys()
     assert loaded == []
-    monkeypatch.delitem(sys.modules, JOURNEY)
+    for name in (JUDGEMENT, JOURNEY):
+        monkeypatch.delitem(sys.modules, name)
     await load_journeys()
-    assert loaded == [(JOURNEY, False)]
+    assert loaded == [(JUDGEMENT, False), (JOURNEY, False)]

@@ -1,81 +1,22 @@
-"""Orders judged by what brokers can do, before anything begins."""
+"""What brokers and the group itself are asked before an order is judged, and for how long their word counts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, Forecast, KnownAbilities, Preflight, judge
+from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, Forecast, KnownAbilities, Preflight
 from bridge.coordinators.moving.sight import Sight, Tell
-from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, MoveStage, Obstacle
-from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
+from tests.support.judged_orders import ABLE, TO_PASS, TO_UPSTREAM, codes, member
 from tests.support.moving_world import moving_world
-from tests.support.owned_group import CLIENT, GROUP, TOPIC
-from translators.dialects.classic import Protocol
+from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.ids import MemberId, TopicPartition
-
-ABLE = BrokerAbilities(
-    takeover=TakeOver.IN_PLACE,
-    policy=MigrationPolicy.BIDIRECTIONAL,
-    session_min_ms=6_000,
-    session_max_ms=1_800_000,
-    classic_size_max=10,
-    consumer_size_max=10,
-    login=Login.OPEN,
-)
-TO_UPSTREAM, TO_PASS = MoveOrder(GROUP, Road.UPSTREAM), MoveOrder(GROUP, Road.PASS)
-
-
-def member(member_id: str = "a", session_ms: int = 30_000, assignor: str = "range") -> ClassicMember:
-    """A classic member at work."""
-    return ClassicMember(
-        member_id=MemberId(member_id),
-        instance_id=None,
-        client=CLIENT,
-        protocols=(Protocol(assignor, b""),),
-        protocol_name=assignor,
-        session_timeout_ms=session_ms,
-        rebalance_timeout_ms=60_000,
-        generation=3,
-        using=frozenset({TopicPartition(TOPIC, 0)}),
-    )
-
-
-def test_brokers_that_can_do_it_are_no_obstacle() -> None:
-    """In every direction."""
-    roads = (Road.PASS, Road.UPSTREAM, Road.EMBEDDED)
-    for origin in roads:
-        for destination in roads:
-            assert codes(judge(MoveOrder(GROUP, destination), origin, [member()], ABLE)) == []
-
-
-@pytest.mark.parametrize(
-    ("order", "origin", "abilities", "code"),
-    [
-        (TO_UPSTREAM, Road.PASS, replace(ABLE, takeover=TakeOver.IMPOSSIBLE), "EB-MOVE-111"),
-        (TO_UPSTREAM, Road.PASS, replace(ABLE, policy=MigrationPolicy.DISABLED), "EB-MOVE-112"),
-        (TO_UPSTREAM, Road.EMBEDDED, replace(ABLE, policy=MigrationPolicy.DOWNGRADE), "EB-MOVE-112"),
-        (TO_UPSTREAM, Road.PASS, replace(ABLE, consumer_size_max=0), "EB-MOVE-114"),
-        (TO_PASS, Road.EMBEDDED, replace(ABLE, session_min_ms=40_000), "EB-MOVE-140"),
-        (TO_UPSTREAM, Road.EMBEDDED, replace(ABLE, session_min_ms=40_000), "EB-MOVE-140"),
-        (TO_PASS, Road.EMBEDDED, replace(ABLE, classic_size_max=0), "EB-MOVE-141"),
-        (TO_PASS, Road.UPSTREAM, replace(ABLE, policy=MigrationPolicy.DISABLED), "EB-MOVE-144"),
-    ],
-)
-def test_what_brokers_refuse_is_said_before(
-    order: MoveOrder, origin: Road, abilities: BrokerAbilities, code: str
-) -> None:
-    """Also what only the second of two ways would come to."""
-    found = judge(order, origin, [member()], abilities)
-    assert codes(found) == [code]
-    assert judge(replace(order, allow_rebalance=True), origin, [member()], abilities) == found
-
 
 async def test_reason_names_the_member_that_it_is_of() -> None:
     """One; of several the sentence tells."""
@@ -89,36 +30,6 @@ async def test_reason_names_the_member_that_it_is_of() -> None:
     assert many.member_id is None
 
 
-def test_members_without_a_protocol_in_common_are_no_classic_group() -> None:
-    """A broker answers 23 to the last of them."""
-    found = judge(TO_PASS, Road.UPSTREAM, [member(), member("b", assignor="sticky")], ABLE)
-    assert codes(found) == ["EB-MOVE-142"]
-
-
-def test_only_who_is_moved_is_judged() -> None:
-    """A canary of a group whose user data a round leaves behind, in which everybody has a part."""
-    canary = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("a"),))
-    members = [replace(one, has_user_data=True) for one in (member(), member("b", assignor="of-its-own"))]
-    hidden = {MemberId("b"): (TOPIC,)}
-    assert codes(judge(canary, Road.PASS, members, ABLE, Sight(hidden))) == []
-    assert codes(judge(TO_UPSTREAM, Road.PASS, members, ABLE, Sight(hidden))) == ["EB-MOVE-115", "EB-MOVE-116"]
-    assert codes(judge(canary, Road.PASS, members, ABLE, Sight({MemberId("a"): (TOPIC,)}))) == ["EB-MOVE-116"]
-    elsewhere = Sight(unheard=frozenset({MemberId("b")}))
-    # In that round everybody has a part, and nobody plays it for a stranger.
-    assert codes(judge(canary, Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-119"]
-
-
-def test_members_that_come_by_another_way_are_a_reason_where_they_count() -> None:
-    """Taken over is who is here; taken in is a whole group; and brokers 4.0 call whoever is left behind."""
-    members, elsewhere = [member(), member("b")], Sight(unheard=frozenset({MemberId("b")}))
-    (note,) = judge(TO_UPSTREAM, Road.PASS, members, ABLE, elsewhere)
-    assert (note.code, note.weight, note.members) == ("EB-MOVE-118", Weight.NOTES, ("b",))
-    old = replace(ABLE, takeover=TakeOver.WHOLE_GROUP)
-    (reason,) = judge(TO_UPSTREAM, Road.PASS, members, old, elsewhere)
-    assert (reason.code, reason.weight) == ("EB-MOVE-117", Weight.DISTURBS)
-    assert codes(judge(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-132"]
-
-
 async def _unreachable() -> BrokerAbilities:
     raise BrokerUnreachable("nobody listens")
 
@@ -129,11 +40,6 @@ MEMBERS = {MemberId("a"): member()}
 def named(*members: ClassicMember) -> Mapping[MemberId, ClassicMember]:
     """These by their ids."""
     return {one.member_id: one for one in members}
-
-
-def codes(found: Iterable[Reason | Obstacle]) -> list[str]:
-    """What stands in the way; what is only to be known is left out."""
-    return [one.code for one in found if not isinstance(one, Reason) or one.weight is not Weight.NOTES]
 
 
 def to_nobody(_obstacles: tuple[Obstacle, ...]) -> None:
