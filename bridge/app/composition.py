@@ -34,9 +34,10 @@ from bridge.app.survey_door import Ears, SurveyParts, SurveysOnDemand
 from bridge.app.views import AppSnapshots, UpstreamViews
 from bridge.config.configuration import Config
 from bridge.config.sources import read_environment
-from bridge.coordinators.admission import FreshIds, SessionBounds
+from bridge.coordinators.admission import SessionBounds
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.assignor_plugins import PluginUnusable, load_assignors
+from bridge.coordinators.embedded.coordinator import FreshIds
 from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner

@@ -1,15 +1,12 @@
-"""Whether a JoinGroup may come before a member's machine at all, and under which id: the front door of a classic
-client's join.
+"""What is judged beside a classic member's machine: whether a JoinGroup may come before it at all, and whether what the
+member commits or fetches is its own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from bridge.coordinators.offset_requests import Commit
-from bridge.engine.consumer.membership import has_room
-from bridge.engine.settings import MigrationPolicy
-from bridge.engine.state import Shard, settings_of
 from translators.classic_member.commits import admit_commit
 from translators.classic_member.states import (
     Absent,
@@ -23,22 +20,12 @@ from translators.classic_member.states import (
 )
 from translators.classic_member.tenure import Tenure
 from translators.dialects.classic import JoinGroup, JoinGroupReply
-from translators.dialects.errors import ErrorCode, Refusal, quote
+from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_MEMBER_ID, MemberId, TopicPartition
 from translators.dialects.offsets import TxnOffsetCommit
 
 STRING_BYTES_MAX = 32_767
 """What fits into a string of the classic protocol."""
-
-
-@dataclass(frozen=True, slots=True)
-class FreshIds:
-    """Ids that no member has had: how those of classic members end, which are named after their clients, and whole ones
-    for members of the consumer protocol that bring none.
-    """
-
-    ending: Callable[[], str]
-    whole: Callable[[], MemberId]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +56,6 @@ def check_name(request: JoinGroup, fresh_id: MemberId) -> Refusal | None:
     return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
 
 
-def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
-    """Why a consumer group with members takes nobody in: it is full, or, where groups begin classic and may not change
-    their kind, it has KIP-848 members only (K4.3; K3.3 with 11.4).
-    """
-    group = state.groups.get(request.group_id)
-    if group is None or not group.members:
-        return None
-    # Who comes back to its seat names no id; to any other the group is full, as in Kafka, which looks at ids first.
-    seat = None if request.member_id else request.instance_id
-    if not has_room(state, group, request.member_id, seat):
-        return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {quote(request.group_id)!r} is full")
-    settings = settings_of(state, request.group_id)
-    is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED
-    if is_closed and group.natives == len(group.members):
-        reason = f"group {quote(request.group_id)!r} speaks KIP-848, and no group changes its kind (policy disabled)"
-        return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
-    return None
-
-
 def refuse_join(request: JoinGroup, code: ErrorCode) -> JoinGroupReply:
     """The answer to a refused join; the front door echoes the member id, what lies behind it does not (K1.6, K4.6)."""
     echoes = code in (ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT)
@@ -95,7 +63,7 @@ def refuse_join(request: JoinGroup, code: ErrorCode) -> JoinGroupReply:
 
 
 def translate_commit(state: State, request: Commit, partitions: Iterable[TopicPartition]) -> Commit | ErrorCode:
-    """The commit under the member's epoch, which is what the engine knows it by, or the code that refuses it.
+    """The commit under the member's epoch, which is what its coordinator knows it by, or the code that refuses it.
 
     A machine knows its generations: an older one is good for what was the member's own ever since (decision 3).
     """

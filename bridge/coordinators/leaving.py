@@ -10,30 +10,30 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, RequestRef
 
 Verdicts = Sequence[ErrorCode | None]
-"""One per entry of a request: what becomes of it, None where the engine is to say."""
+"""One per entry of a request: what becomes of it, None where the coordinator is to say."""
 
 
 class Departures:
-    """The LeaveGroup requests of one turn that wait for the engine's part of their answer."""
+    """The LeaveGroup requests of one turn that wait for the coordinator's part of their answer."""
 
     def __init__(self) -> None:
         self._begun: dict[RequestRef, tuple[LeaveGroup, Verdicts]] = {}
 
     def begin(self, ref: RequestRef, request: LeaveGroup, verdicts: Verdicts) -> LeaveGroupReply | None:
-        """The answer if no entry is left for the engine, else None."""
+        """The answer if no entry is left for the coordinator, else None."""
         if None not in verdicts:
             return LeaveGroupReply(error=ErrorCode.NONE, members=_answers(request, verdicts))
         self._begun[ref] = (request, verdicts)
         return None
 
     def remainder(self, ref: RequestRef) -> LeaveGroup:
-        """What the engine has to do of the request."""
+        """What the coordinator has to do of the request."""
         request, verdicts = self._begun[ref]
         entries = (entry for entry, code in zip(request.members, verdicts, strict=True) if code is None)
         return replace(request, members=tuple(entries))
 
     def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
-        """The whole answer in the order asked, with the engine's part in its places; whole already if not begun."""
+        """The whole answer in the order asked, with the coordinator's part in its places; whole already if not begun."""
         request, verdicts = self._begun.pop(ref, (None, ()))
         if request is None or reply.error is not ErrorCode.NONE:
             return reply

@@ -1,11 +1,11 @@
 """The machines of one owner's classic members: who sits where, whose deadline is next, who is parked on what."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from typing import assert_never
 
 from bridge.coordinators.deadlines import Deadlines
-from bridge.engine.indexes import count_down, count_up
 from bridge.log_lines import EMBEDDED
 from translators.classic_member.events import Effect, Event
 from translators.classic_member.member_records import profile_of
@@ -58,8 +58,8 @@ class Machines:
         """The members of each group, in the order they came."""
         self._clients: dict[MemberRef, tuple[ClientIdentity, Via]] = {}
         self._seats: dict[tuple[GroupId, InstanceId], MemberId] = {}
-        self._busy: dict[Stage, dict[GroupId, int]] = {stage: {} for stage in Stage}
-        """How many members of each group are in that stage of a rebalance."""
+        self._busy = {stage: Counter[GroupId]() for stage in Stage}
+        """How many members of each group are in that stage of a rebalance; groups with none are not in it."""
         self._unsettled: dict[GroupId, dict[MemberId, None]] = {}
         """Of each group the members that have not what they should have, or do not work with it."""
         self._parked: dict[int, set[MemberRef]] = {}
@@ -291,9 +291,11 @@ class Machines:
         if left is entered:
             return
         if left is not None:
-            count_down(self._busy[left], group_id)
+            self._busy[left][group_id] -= 1
+            if not self._busy[left][group_id]:
+                del self._busy[left][group_id]
         if entered is not None:
-            count_up(self._busy[entered], group_id)
+            self._busy[entered][group_id] += 1
 
     def _note_rest(self, key: MemberRef, state: State) -> None:
         if is_settled(state):

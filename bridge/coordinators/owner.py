@@ -173,7 +173,7 @@ class GroupOwner(Generic[OrderT]):
     def begin_commit(self, ref: RequestRef, request: Commit, now_ms: int) -> CommitAdmitted | CommitRefused:
         """Judge a commit and, if it is admitted, count it as under way until `EndCommit` (decisions 2 and 3).
 
-        A classic member's own machine knows its generations; the engine then knows it by its member epoch.
+        A classic member's own machine knows its generations; its coordinator knows it by its member epoch.
         """
         key = MemberRef(request.group_id, request.member_id)
         state = self.machines.get(key)
@@ -360,7 +360,7 @@ class GroupOwner(Generic[OrderT]):
             self._coordinator.submit(ref, via_of(ref), NOBODY, self._exchange.departures.remainder(ref))
 
     def _judge_leaver(self, group_id: GroupId, entry: LeavingMember) -> tuple[MemberRef, ErrorCode | None]:
-        """Whom an entry means and what becomes of it; None is for the engine to say (K4.40 with 11.4)."""
+        """Whom an entry means and what becomes of it; None is for the coordinator to say (K4.40 with 11.4)."""
         found = identify_leaver(entry.member_id, entry.instance_id, self._holder(group_id, entry.instance_id))
         if isinstance(found, Refusal):
             return MemberRef(group_id, entry.member_id), found.code

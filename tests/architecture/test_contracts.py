@@ -18,6 +18,7 @@ HOLES = {
     "cli waits": ("bridge/cli/main.py", "import trio"),
     "analytics opens a database": ("bridge/analytics/command.py", "import sqlite3"),
     "demo looks into the coordinators": ("bridge/demo/command.py", "import bridge.coordinators.embedded"),
+    "the owner of groups knows who decides": ("bridge/coordinators/owner.py", "import bridge.engine.state"),
 }
 
 

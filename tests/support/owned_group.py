@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import TypeVar
 
-from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.arrivals import Arrival, MembershipRequest
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.coordinator import FreshIds
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines

@@ -1,11 +1,11 @@
 """The engine as a coordinator: `ports.Coordinator` in its commands, replies and notices."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from bridge.coordinators.admission import FreshIds, SessionBounds, check_join, check_name, judge_newcomer, refuse_join
+from bridge.coordinators.admission import SessionBounds, check_join, check_name, refuse_join
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.downgrades import Downgrades, taken_over
 from bridge.coordinators.embedded.engine_commands import classic_command, takes_classic, to_answer, to_command
@@ -25,7 +25,7 @@ from bridge.engine.commands import (
 )
 from bridge.engine.commits import check_fetch
 from bridge.engine.consumer.heartbeats import find_fault, stays_classic, take_calm_heartbeat
-from bridge.engine.consumer.membership import admit
+from bridge.engine.consumer.membership import admit, has_room
 from bridge.engine.model import Member
 from bridge.engine.outcome import (
     Converted,
@@ -44,7 +44,8 @@ from bridge.engine.outcome import (
     TargetChanged,
 )
 from bridge.engine.queries import group_type, has_members, has_news, looks_classic, next_deadline
-from bridge.engine.state import Shard
+from bridge.engine.settings import MigrationPolicy
+from bridge.engine.state import Shard, settings_of
 from bridge.ports import Members
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroup, JoinGroupReply, LeaveGroupReply, SyncGroupReply
@@ -65,7 +66,7 @@ from translators.dialects.coordinator import (
     MembersCalled,
     RequestAnswered,
 )
-from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
@@ -82,6 +83,16 @@ from translators.dialects.ids import (
     classic_member_id,
 )
 from translators.dialects.offsets import GroupOffsets, OffsetCommit, TxnOffsetCommit
+
+
+@dataclass(frozen=True, slots=True)
+class FreshIds:
+    """Ids that no member has had: how those of classic members end, which are named after their clients, and whole ones
+    for members of the consumer protocol that bring none.
+    """
+
+    ending: Callable[[], str]
+    whole: Callable[[], MemberId]
 
 
 class Watcher(Protocol):
@@ -411,3 +422,22 @@ class EmbeddedCoordinator:
 def _removal_code(cause: RemovalCause) -> ErrorCode:
     """Who lost a static seat to another must not take it back (K1.40); everybody else may join again."""
     return ErrorCode.FENCED_INSTANCE_ID if cause is RemovalCause.REPLACED else ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def judge_newcomer(state: Shard, request: JoinGroup) -> Refusal | None:
+    """Why a consumer group with members takes nobody in: it is full, or, where groups begin classic and may not change
+    their kind, it has KIP-848 members only (K4.3; K3.3 with 11.4).
+    """
+    group = state.groups.get(request.group_id)
+    if group is None or not group.members:
+        return None
+    # Who comes back to its seat names no id; to any other the group is full, as in Kafka, which looks at ids first.
+    seat = None if request.member_id else request.instance_id
+    if not has_room(state, group, request.member_id, seat):
+        return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {quote(request.group_id)!r} is full")
+    settings = settings_of(state, request.group_id)
+    is_closed = settings.group_begins_classic and settings.group_consumer_migration_policy is MigrationPolicy.DISABLED
+    if is_closed and group.natives == len(group.members):
+        reason = f"group {quote(request.group_id)!r} speaks KIP-848, and no group changes its kind (policy disabled)"
+        return Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, reason)
+    return None

@@ -1,8 +1,7 @@
 """The owner of embedded groups: `GroupOwner` over the engine, and what is asked of the engine alone."""
 
-from bridge.coordinators.admission import FreshIds
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, Verdict, Watcher
+from bridge.coordinators.embedded.coordinator import EmbeddedCoordinator, FreshIds, Verdict, Watcher
 from bridge.coordinators.embedded.handover import Handover, Restless, read_handover
 from bridge.coordinators.embedded.shares import Shares
 from bridge.coordinators.machines import Machines
