@@ -18,7 +18,13 @@ from bridge.net.transport import PeerGone, SocketTransport, Transport, send_all
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import REQUEST_CORRELATION_OFFSET
+from bridge.wire.frames import (
+    LENGTH_BYTES,
+    REQUEST_CORRELATION_END,
+    REQUEST_CORRELATION_OFFSET,
+    RESPONSE_CORRELATION_END,
+    RESPONSE_CORRELATION_OFFSET,
+)
 from bridge.wire.sasl import (
     AUTHENTICATE_VERSION,
     BEARER_GIVES_UP,
@@ -135,10 +141,9 @@ async def _authenticate(asker: Asker, token: bytes, advice: str = OF_PASSWORDS) 
     )
 
 
-LENGTH_BYTES = ID_BYTES = 4
 READ_BYTES = 64 * 1024
-_ASKED = slice(REQUEST_CORRELATION_OFFSET, REQUEST_CORRELATION_OFFSET + ID_BYTES)
-_ANSWERED = slice(LENGTH_BYTES, LENGTH_BYTES + ID_BYTES)
+_ASKED = slice(REQUEST_CORRELATION_OFFSET, REQUEST_CORRELATION_END)
+_ANSWERED = slice(RESPONSE_CORRELATION_OFFSET, RESPONSE_CORRELATION_END)
 TLS_ALERT = b"\x15\x03"
 """How a TLS listener begins its answer to what is no TLS; as the length of an answer it would be 352 MB."""
 

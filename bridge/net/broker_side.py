@@ -12,7 +12,7 @@ from bridge.net.shared import Share, Shared
 from bridge.net.splicing import SPLICE_BYTES_MIN, can_splice, splice
 from bridge.net.tls_socket import ONLY_KEYS
 from bridge.net.transport import PeerGone, Sender, Transport
-from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Passing, Whole
+from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Streamed, Whole
 from bridge.session.client_session import ClientSession, Offered
 from bridge.session.close_reasons import CloseReason
 from bridge.supervision import BROKER_ANSWER, BROKER_OPENER, BROKER_READER, Task
@@ -20,34 +20,8 @@ from bridge.wire.frames import FrameBytes
 
 READ_BYTES = 64 * 1024
 BROKER_CLOSED = "the broker closed the connection"
-
-
-async def hear_out(transport: Transport, answers: AnswerCutter) -> None:
-    """Read until no question is open any more, or until the broker ends it; the caller sets the deadline."""
-    buffer = memoryview(bytearray(READ_BYTES)) if answers.awaits_held else memoryview(b"")
-    while answers.awaits_held:
-        count = transport.recv_into(buffer)
-        if count is None:
-            await transport.wait_readable()
-        elif count == 0 or not _take(answers, buffer[:count]):
-            return
-        else:
-            await trio.lowlevel.checkpoint()
-
-
-def _take(answers: AnswerCutter, view: memoryview) -> bool:
-    """Cut what came; False when it can't be made sense of."""
-    position = 0
-    while (cut := answers.cut(view, position)) is not None:
-        position = answers.position
-        if isinstance(cut, Confused):
-            return False
-        if isinstance(cut, Whole) and cut.expected.take is not None:
-            cut.expected.take(cut.frame)
-    return True
-
-
 TURNS_WITHOUT_CHECKPOINT = 16
+"""How often one socket is read in a row before others have a turn."""
 PIECES_WITHOUT_CHECKPOINT = 200
 """How much of what came at once is dealt with before others have a turn: some 10 ms of requests that are answered here.
 A client that sent 100,000 of them in one go kept everybody waiting for ten seconds, and answers of a broker are no
@@ -494,7 +468,7 @@ class BrokerSide:
                     return None
                 position = self._answers.position
                 self._dealt += 1
-                if isinstance(cut, Passing):
+                if isinstance(cut, Streamed):
                     passing.append(cut.data)
                     if cut.left == 0:
                         self._client.session.outbox.end_stream()
@@ -583,3 +557,28 @@ class BrokerSide:
             if expected.take is not None:
                 self._tell_lost(expected.take)
         self._client.flush()
+
+
+async def hear_out(transport: Transport, answers: AnswerCutter) -> None:
+    """Read until no question is open any more, or until the broker ends it; the caller sets the deadline."""
+    buffer = memoryview(bytearray(READ_BYTES)) if answers.awaits_held else memoryview(b"")
+    while answers.awaits_held:
+        count = transport.recv_into(buffer)
+        if count is None:
+            await transport.wait_readable()
+        elif count == 0 or not _take(answers, buffer[:count]):
+            return
+        else:
+            await trio.lowlevel.checkpoint()
+
+
+def _take(answers: AnswerCutter, view: memoryview) -> bool:
+    """Cut what came; False when it can't be made sense of."""
+    position = 0
+    while (cut := answers.cut(view, position)) is not None:
+        position = answers.position
+        if isinstance(cut, Confused):
+            return False
+        if isinstance(cut, Whole) and cut.expected.take is not None:
+            cut.expected.take(cut.frame)
+    return True

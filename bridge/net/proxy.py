@@ -50,7 +50,8 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
-from bridge.session.limits import Limits, OpenConnections
+from bridge.session.limits import Limits
+from bridge.session.open_connections import OpenConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
     ACCEPT,

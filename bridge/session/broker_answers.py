@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bridge.session.contracts import Watch
 from bridge.session.outbox import Slot
+from bridge.wire.frames import CORRELATION_ID_BYTES, LENGTH_BYTES
 
 _START = Struct(">ii")
 ANSWER_BYTES_MAX = (1 << 31) - 1
@@ -21,7 +22,7 @@ class Expected(NamedTuple):
     """Sees the first piece of a streamed answer."""
 
 
-class Passing(NamedTuple):
+class Streamed(NamedTuple):
     """Bytes of a streamed answer; `left` of it are to come."""
 
     data: memoryview
@@ -42,7 +43,7 @@ class Confused(NamedTuple):
     too_large: bool = False
 
 
-AnswerCut = Passing | Whole | Confused
+AnswerCut = Streamed | Whole | Confused
 
 
 class AnswerCutter:
@@ -121,19 +122,19 @@ class AnswerCutter:
             return None
         expected = self._expected[0]
         size, correlation_id = _START.unpack_from(view)
-        is_right = correlation_id == expected.correlation_id and 4 <= size <= self._held_max
-        if expected.take is None or size + 4 != len(view) or not is_right:
+        is_right = correlation_id == expected.correlation_id and CORRELATION_ID_BYTES <= size <= self._held_max
+        if expected.take is None or size + LENGTH_BYTES != len(view) or not is_right:
             return None
         del self._expected[0]
         return expected.take
 
-    def _passing(self, view: memoryview, position: int) -> Passing | None:
+    def _passing(self, view: memoryview, position: int) -> Streamed | None:
         end = min(len(view), position + self._left)
         self.position = end
         if end == position:
             return None
         self.pass_on(end - position)
-        return Passing(view[position:end], self._left)
+        return Streamed(view[position:end], self._left)
 
     def _start(self, view: memoryview, position: int) -> AnswerCut | None:
         held = self._held
@@ -143,7 +144,7 @@ class AnswerCutter:
             wrong = self._wrong(size, correlation_id, expected)
             if wrong is not None:
                 return wrong
-            self._left = size + 4
+            self._left = size + LENGTH_BYTES
             if expected.watch is not None:
                 expected.watch(view[position : position + self._left])
             return self._passing(view, position)
@@ -165,22 +166,22 @@ class AnswerCutter:
                     return wrong
                 if expected.take is None:
                     return self._begin_passing(held, position, size)
-                self._wanted = size + 4
+                self._wanted = size + LENGTH_BYTES
             if len(held) == self._wanted:
                 self._held, self._wanted = bytearray(), _START.size
                 del self._expected[0]
                 self.position = position
                 return Whole(expected, bytes(held))
 
-    def _begin_passing(self, held: bytearray, position: int, size: int) -> Passing:
+    def _begin_passing(self, held: bytearray, position: int, size: int) -> Streamed:
         self._held, self._wanted = bytearray(), _START.size
         self.position = position
-        self._left = size + 4
+        self._left = size + LENGTH_BYTES
         self.pass_on(len(held))
-        return Passing(memoryview(held), self._left)
+        return Streamed(memoryview(held), self._left)
 
     def _wrong(self, size: int, correlation_id: int, expected: Expected) -> Confused | None:
-        if correlation_id != expected.correlation_id or not 4 <= size <= ANSWER_BYTES_MAX:
+        if correlation_id != expected.correlation_id or not CORRELATION_ID_BYTES <= size <= ANSWER_BYTES_MAX:
             return Confused(f"{size} bytes for {correlation_id} came, an answer to {expected.correlation_id} is due")
         if expected.take is not None and size > self._held_max:
             return Confused(f"an answer of {size} bytes, at most {self._held_max} are held", too_large=True)

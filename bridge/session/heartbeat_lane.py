@@ -15,7 +15,12 @@ from bridge.session.grants import Grant
 from bridge.session.outbox import Slot
 from bridge.session.requests import Head
 from bridge.wire.codec.registry import Reply
-from bridge.wire.frames import REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET
+from bridge.wire.frames import (
+    REQUEST_CORRELATION_END,
+    REQUEST_CORRELATION_OFFSET,
+    RESPONSE_CORRELATION_END,
+    RESPONSE_CORRELATION_OFFSET,
+)
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -24,10 +29,6 @@ from translators.dialects.ids import ClientIdentity, RequestRef
 NO_FRAME = -1
 FRAME_BYTES_MAX = 1_024
 """Longer heartbeats are not kept: a ConsumerGroupHeartbeat with a list of topics, which is sent when that changes."""
-
-_CORRELATION_BYTES = 4
-_REQUEST_AFTER = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
-_ANSWER_AFTER = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
 
 
 class _Asked(NamedTuple):
@@ -90,9 +91,9 @@ class HeartbeatLane:
                 groups=asked.groups,
                 grant=asked.grant,
                 request_start=frame[:REQUEST_CORRELATION_OFFSET],
-                request_end=frame[_REQUEST_AFTER:],
+                request_end=frame[REQUEST_CORRELATION_END:],
                 answer_start=answer[:RESPONSE_CORRELATION_OFFSET],
-                answer_end=answer[_ANSWER_AFTER:],
+                answer_end=answer[RESPONSE_CORRELATION_END:],
             )
 
     def forget(self) -> None:
@@ -118,7 +119,7 @@ class HeartbeatLane:
             or not known.groups.beat(known.client, known.request)
         ):
             return None
-        answer = known.answer_start + received[REQUEST_CORRELATION_OFFSET:_REQUEST_AFTER] + known.answer_end
+        answer = known.answer_start + received[REQUEST_CORRELATION_OFFSET:REQUEST_CORRELATION_END] + known.answer_end
         counters = self._counters
         counters.requests += 1
         if type(known.request) is Heartbeat:

@@ -10,7 +10,15 @@ from bridge.wire.apis import CONFIG_APIS, ApiKey, Treatment, treatment
 from bridge.wire.endpoints import carries_node_endpoints
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import asks_for_records, expects_answer, size_end
-from bridge.wire.frames import MAX_HEADER_BYTES, HeaderProgress, RequestHeader, read_request_header
+from bridge.wire.frames import (
+    HTTP_STARTS,
+    LENGTH_BYTES,
+    MAX_HEADER_BYTES,
+    TLS_RECORD_STARTS,
+    HeaderProgress,
+    RequestHeader,
+    read_request_header,
+)
 from bridge.wire.group_names import is_of_other_kind
 from bridge.wire.proxy_protocol import SIGNATURE, VERSION_1
 
@@ -18,14 +26,12 @@ ACKS_PREFIX_BYTES_MAX = MAX_HEADER_BYTES + 64 * 1024
 """A Produce request whose acks are not found by then is malformed: client and transactional ids have 32,767 bytes."""
 
 OF_OFFSETS = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.TXN_OFFSET_COMMIT, ApiKey.OFFSET_DELETE))
-_LENGTH_BYTES = 4
 _START = Struct(">ihhi")
 """Length, api, version and correlation id."""
 KNOWN_HEADER_BYTES_MAX = 256
 """Longer headers are read anew each time, and not kept."""
 _HEADER_STEP_BYTES = 4096
 """How much of a request is taken at once while its header is incomplete: nearly all headers are shorter."""
-_HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
 
 
 class Head(NamedTuple):
@@ -142,7 +148,7 @@ class RequestCutter:
                 return self._head_from_held(view, position)
             return self._head_from_view(view, position)
         except MalformedFrame as error:
-            start = bytes(self._held[:_LENGTH_BYTES]) or bytes(view[position : position + _LENGTH_BYTES])
+            start = bytes(self._held[:LENGTH_BYTES]) or bytes(view[position : position + LENGTH_BYTES])
             return Rejected(_reason(start, self._limits, self.frame_bytes_max), str(error))
 
     def _rest(self, view: memoryview, position: int) -> Rest | None:
@@ -178,8 +184,8 @@ class RequestCutter:
             if data[_START.size : last.body_offset] == names:
                 length, key, version, correlation_id = _START.unpack_from(data)
                 is_like = key == last.api_key and version == last.api_version
-                if is_like and last.body_offset <= length + _LENGTH_BYTES <= self.frame_bytes_max + _LENGTH_BYTES:
-                    frame_bytes = length + _LENGTH_BYTES
+                if is_like and last.body_offset <= length + LENGTH_BYTES <= self.frame_bytes_max + LENGTH_BYTES:
+                    frame_bytes = length + LENGTH_BYTES
                     return RequestHeader(frame_bytes, key, version, correlation_id, last.client_id, last.body_offset)
         header = read_request_header(data, self.frame_bytes_max)
         if header is not None and _START.size < header.body_offset <= KNOWN_HEADER_BYTES_MAX:
@@ -229,8 +235,8 @@ class RequestCutter:
             return min(header.body_offset, header.frame_bytes)
         if self._holds_whole(key):
             most = limits.offsets_frame_bytes_max if key in OF_OFFSETS else limits.group_frame_bytes_max
-            if header.frame_bytes - _LENGTH_BYTES > most:
-                detail = f"api {key} v{header.api_version}, {header.frame_bytes - _LENGTH_BYTES} bytes, at most {most}"
+            if header.frame_bytes - LENGTH_BYTES > most:
+                detail = f"api {key} v{header.api_version}, {header.frame_bytes - LENGTH_BYTES} bytes, at most {most}"
                 return Rejected(CloseReason.GROUP_FRAME_TOO_LARGE, detail)
             return header.frame_bytes
         if key == ApiKey.PRODUCE and produce_is_answered(header, memoryview(data)) is None:
@@ -252,24 +258,24 @@ def _to_size(header: RequestHeader, data: bytearray | memoryview) -> int:
     return min(header.frame_bytes, len(data) + 256) if end is None else end
 
 
-_PROXY_STARTS = frozenset({SIGNATURE[:_LENGTH_BYTES], VERSION_1[:_LENGTH_BYTES]})
+_PROXY_STARTS = frozenset({SIGNATURE[:LENGTH_BYTES], VERSION_1[:LENGTH_BYTES]})
 """How a load balancer begins that says whom it brings, in both versions."""
 
 
 def _bytes_to_header(held: bytearray) -> int:
     """How many bytes to take while the header is incomplete: some, and none of the next request."""
-    if len(held) < _LENGTH_BYTES:
-        return _LENGTH_BYTES - len(held)
-    frame_bytes = int.from_bytes(held[:_LENGTH_BYTES], "big") + _LENGTH_BYTES
+    if len(held) < LENGTH_BYTES:
+        return LENGTH_BYTES - len(held)
+    frame_bytes = int.from_bytes(held[:LENGTH_BYTES], "big") + LENGTH_BYTES
     return min(_HEADER_STEP_BYTES, frame_bytes - len(held))
 
 
 def _reason(start: bytes, limits: Limits, frame_bytes_max: int) -> CloseReason:
-    if start.startswith((b"\x16\x03", b"\x15\x03")):
+    if start.startswith(TLS_RECORD_STARTS):
         return CloseReason.TLS_ON_PLAIN_PORT
     if start in _PROXY_STARTS:
         return CloseReason.PROXY_HEADER
-    if start in _HTTP_STARTS:
+    if start in HTTP_STARTS:
         return CloseReason.HTTP_ON_KAFKA_PORT
     length = int.from_bytes(start, "big", signed=True)
     if length > limits.frame_bytes_max:

@@ -20,7 +20,13 @@ from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.codec.registry import Reply, decode_reply
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.fetch import read_fetch
-from bridge.wire.frames import LENGTH_BYTES, REQUEST_CORRELATION_OFFSET, RESPONSE_CORRELATION_OFFSET, RequestHeader
+from bridge.wire.frames import (
+    LENGTH_BYTES,
+    REQUEST_CORRELATION_END,
+    REQUEST_CORRELATION_OFFSET,
+    RESPONSE_CORRELATION_END,
+    RequestHeader,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import quote
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef
@@ -106,9 +112,6 @@ FOLLOWED_APIS = frozenset(
 BEATS = frozenset((ApiKey.HEARTBEAT, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 WAITING_MAX = 1_000
 """How many heartbeats may wait for the names of topics; further ones are told with ids."""
-_CORRELATION_BYTES = 4
-_ASKED = REQUEST_CORRELATION_OFFSET + _CORRELATION_BYTES
-_ANSWERED = RESPONSE_CORRELATION_OFFSET + _CORRELATION_BYTES
 
 
 class Beat(NamedTuple):
@@ -230,7 +233,8 @@ class ObservedPassing(PassingLog):
 
     def _hear_beat(self, ref: RequestRef, sent: Sent, frame: bytes, answer: bytes) -> None:
         """A heartbeat is read only when its answer is there, and not even then if both are as they were last."""
-        beat = Beat(frame[:REQUEST_CORRELATION_OFFSET] + frame[_ASKED:], answer[_ANSWERED:])
+        request = frame[:REQUEST_CORRELATION_OFFSET] + frame[REQUEST_CORRELATION_END:]
+        beat = Beat(request, answer[RESPONSE_CORRELATION_END:])
         # An answer may come when its connection is gone: nothing is kept for that one any more.
         known = self._beats.get(ref.connection)
         if known != beat:

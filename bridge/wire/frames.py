@@ -14,16 +14,20 @@ DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
 MAX_HEADER_BYTES = 64 * 1024
 """The longest header that is read: a client id has at most 32,767 bytes, and no client sends header tags of note."""
 
-LENGTH_BYTES = 4
+LENGTH_BYTES = CORRELATION_ID_BYTES = 4
 REQUEST_CORRELATION_OFFSET = 8
 """Where a request frame holds its correlation id, counted from the length prefix."""
-RESPONSE_CORRELATION_OFFSET = 4
+REQUEST_CORRELATION_END = REQUEST_CORRELATION_OFFSET + CORRELATION_ID_BYTES
+RESPONSE_CORRELATION_OFFSET = LENGTH_BYTES
+RESPONSE_CORRELATION_END = RESPONSE_CORRELATION_OFFSET + CORRELATION_ID_BYTES
 
 _REQUEST_START = Struct(">ihhi")
 _LENGTH_AND_ID = Struct(">ii")
 
-_HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
-_TLS_RECORD_STARTS = (b"\x16\x03", b"\x15\x03")
+HTTP_STARTS = frozenset((b"GET ", b"POST", b"HEAD", b"PUT ", b"DELE", b"OPTI", b"PATC", b"CONN", b"TRAC", b"PRI "))
+"""What stands in place of a length where somebody speaks HTTP."""
+TLS_RECORD_STARTS = (b"\x16\x03", b"\x15\x03")
+"""The same for TLS: a handshake, or an alert."""
 
 
 class RequestHeader(NamedTuple):
@@ -151,9 +155,9 @@ def _frame_bytes(data: FrameBytes, max_frame_bytes: int, least: int) -> int:
 
 
 def _why_not(start: bytes, length: int, max_frame_bytes: int) -> str:
-    if start in _HTTP_STARTS:
+    if start in HTTP_STARTS:
         return f"an HTTP request came to a Kafka port (it begins with {start!r}); ask the admin port instead"
-    if start.startswith(_TLS_RECORD_STARTS):
+    if start.startswith(TLS_RECORD_STARTS):
         return "a TLS record came to a plain port; use security.protocol=PLAINTEXT or a TLS listener"
     if length > max_frame_bytes:
         return f"a frame of {length} bytes is over the limit of {max_frame_bytes}"

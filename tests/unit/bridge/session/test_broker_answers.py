@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Passing, Whole
+from bridge.session.broker_answers import AnswerCutter, Confused, Expected, Streamed, Whole
 from bridge.session.outbox import Outbox
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import response_frame
@@ -87,9 +87,9 @@ def test_answer_that_is_spliced_ends_like_any_other() -> None:
     """Bytes that went by outside count."""
     cutter = expecting(set())
     piece = cutter.cut(memoryview(FRAMES[0])[:8], 0)
-    assert piece == Passing(memoryview(FRAMES[0])[:8], 0)
+    assert piece == Streamed(memoryview(FRAMES[0])[:8], 0)
     piece = cutter.cut(memoryview(FRAMES[1])[:8], 0)
-    assert piece == Passing(memoryview(FRAMES[1])[:8], len(FRAMES[1]) - 8)
+    assert piece == Streamed(memoryview(FRAMES[1])[:8], len(FRAMES[1]) - 8)
     cutter.pass_on(len(FRAMES[1]) - 8)
     due = cutter.next_expected
     assert due is not None

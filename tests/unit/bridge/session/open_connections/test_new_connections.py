@@ -1,7 +1,7 @@
 """Connections of one address, and of all, in a second."""
 
 from bridge.session.close_reasons import CloseReason
-from bridge.session.limits import NewConnections
+from bridge.session.open_connections import NewConnections
 
 
 def test_each_address_has_its_own_limit_in_each_second() -> None:

@@ -1,7 +1,8 @@
 """Connections that are open, in all and of each address."""
 
 from bridge.session.close_reasons import CloseReason
-from bridge.session.limits import Limits, OpenConnections
+from bridge.session.limits import Limits
+from bridge.session.open_connections import OpenConnections
 
 NOW_MS = 5
 
