@@ -56,7 +56,7 @@ from bridge.wire.frames import RequestHeader
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import RequestRef, via_of
 
-LAST_WORDS_S = 1.0
+CLOSE_FLUSH_S = 1.0
 """How long a connection that is closed may take to send what is answered already."""
 
 
@@ -179,7 +179,7 @@ class ClientConnection:
         if reason is CloseReason.CLIENT_GONE or not self.sender.unsent_bytes:
             self._nursery.cancel_scope.cancel()
         else:
-            self._nursery.cancel_scope.deadline = deadline_in(LAST_WORDS_S)
+            self._nursery.cancel_scope.deadline = deadline_in(CLOSE_FLUSH_S)
 
     @property
     def is_running(self) -> bool:

@@ -21,8 +21,8 @@ TLS_RECORD = b"\x16"
 """How a hello begins; a request of Kafka's begins with zero, as it is shorter than 16 MB, one of HTTP with a letter."""
 STEPS_PER_TURN = 4
 """A step that signs takes up to 2 ms, in which nobody else is served; so few are made before others have their turn."""
-LAST_WORDS_S = 1.0
-LAST_READS_MAX = 16
+ALERT_LINGER_S = 1.0
+ALERT_LINGER_READS_MAX = 16
 """So long, and so many times, what a client still sends is read behind an alert: a socket that is closed with bytes
 unread resets the connection, and the alert is lost with it.
 """
@@ -143,9 +143,9 @@ async def _let_hear(client: socket.socket) -> None:
     Then the alert that says why there is no TLS may be lost: a client of TLS 1.3 sends its first request before its
     certificate is looked at.
     """
-    with suppress(OSError, ValueError), trio.move_on_after(LAST_WORDS_S):
+    with suppress(OSError, ValueError), trio.move_on_after(ALERT_LINGER_S):
         client.shutdown(socket.SHUT_WR)
-        for _ in range(LAST_READS_MAX):
+        for _ in range(ALERT_LINGER_READS_MAX):
             await trio.lowlevel.wait_readable(client)
             if not client.recv(READ_BYTES):
                 return

@@ -144,7 +144,8 @@ ON_ONE_MACHINE: Mapping[str, str] = {
 MASTER = "local[*]"
 LOG_LEVEL = "spark.log.level"
 """Who sets it wants to hear Spark."""
-LAST_WORDS_BYTES, LAST_WORDS_LINES = 4_096, 5
+STDERR_TAIL_BYTES, STDERR_TAIL_LINES = 4_096, 5
+"""So much of the end of what Spark wrote as it failed to start is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,7 @@ def open_session(wanted: SessionSettings) -> SparkSession:
                 return builder.getOrCreate()
         except (Py4JError, PySparkException) as problem:
             raise AnalyticsError(
-                f"EB-ANALYTICS-013: Spark does not start ({cause_of(problem)}{_last_words(words)}); "
+                f"EB-ANALYTICS-013: Spark does not start ({cause_of(problem)}{_stderr_tail(words)}); "
                 "check --master and --setting, and the memory of this machine; --debug shows all that Spark says"
             ) from problem
 
@@ -202,10 +203,10 @@ def _kept_words(words: IO[bytes] | None) -> Iterator[None]:
         os.close(terminal)
 
 
-def _last_words(words: IO[bytes]) -> str:
+def _stderr_tail(words: IO[bytes]) -> str:
     """The end of what was kept, in one line."""
     size = words.seek(0, os.SEEK_END)
-    words.seek(max(0, size - LAST_WORDS_BYTES))
+    words.seek(max(0, size - STDERR_TAIL_BYTES))
     lines = words.read().decode(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()][-LAST_WORDS_LINES:]
+    said = [line.strip() for line in lines if line.strip()][-STDERR_TAIL_LINES:]
     return f"; it said: {' / '.join(said)}" if said else ""

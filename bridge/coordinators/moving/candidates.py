@@ -212,7 +212,7 @@ class Candidates:
         return (why,)
 
     def _reseatable(self, group_id: GroupId, found: Survey) -> Members | tuple[Obstacle, ...]:
-        members = with_last_words(group_id, found.members, self.around.mapped)
+        members = as_last_heard(group_id, found.members, self.around.mapped)
         unheard = left_out(group_id, members)
         known = as_clients_know(group_id, members, self.around.mapped)
         return found.obstacles or tuple(unheard.values()) or known
@@ -271,7 +271,7 @@ class Candidates:
                     found = survey(await describe(self.broker, group_id), self.roster)
                     if self._is_at_rest(group_id, found):
                         await self.around.upstream.look_at_topics()
-                        members = with_last_words(group_id, found.members, self.around.mapped)
+                        members = as_last_heard(group_id, found.members, self.around.mapped)
                         return found.obstacles or as_clients_know(group_id, members, self.around.mapped)
                 except CoordinatorBusy as problem:
                     why = _unaskable(problem)
@@ -295,7 +295,7 @@ def as_clients_know(group_id: GroupId, found: Members, mapped: MappedGroups) -> 
     return members
 
 
-def with_last_words(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
+def as_last_heard(group_id: GroupId, found: Members, mapped: MappedGroups) -> Members:
     """The same members, by their ids at the broker; who is mapped has not joined since it said so."""
     members = dict(found)
     for seat in mapped.seats_of(group_id).values():

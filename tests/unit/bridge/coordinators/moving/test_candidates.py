@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.coordinators.moving.candidates import as_clients_know, of_order, with_last_words
+from bridge.coordinators.moving.candidates import as_clients_know, as_last_heard, of_order
 from bridge.coordinators.moving.places import FACTS
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration import route
@@ -277,7 +277,7 @@ async def test_mapped_members_go_by_what_their_clients_know(autojump_clock: Mock
         assert set(known) == {client, *others}
 
 
-async def test_last_words_of_mapped_members_count(autojump_clock: MockClock) -> None:
+async def test_what_mapped_members_said_last_counts(autojump_clock: MockClock) -> None:
     """A broker shows none of a consumer group, and of a classic one the protocol by which the group works."""
     async with adopted_world() as world:
         found = world.clients()
@@ -287,4 +287,4 @@ async def test_last_words_of_mapped_members_count(autojump_clock: MockClock) -> 
         world.mapped.put(GROUP, replace(seat, member=said))
         world.mapped.put(GROUP, replace(seat, member_id=silent, seat_id=silent))
         shown = {**found, mapped: replace(found[mapped], protocols=(), protocol_name="")}
-        assert with_last_words(GROUP, shown, world.mapped) == {**found, mapped: said}
+        assert as_last_heard(GROUP, shown, world.mapped) == {**found, mapped: said}
