@@ -39,6 +39,7 @@ from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
 from bridge.net.splicing import Pipes
+from bridge.net.standstill import Standstill
 from bridge.net.tls import CertificateFiles, Certificates, ClientCertificates, Renewed, broker_context, client_context
 from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport
@@ -50,7 +51,6 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
-from bridge.session.limits import Limits
 from bridge.session.open_connections import OpenConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
@@ -70,60 +70,6 @@ from bridge.supervision import (
 from bridge.wire.proxy_protocol import Route
 from translators.dialects.errors import quote
 from translators.dialects.ids import Topic
-
-
-class Watch:
-    """What was seen of one connection at the last look, and since when it has been so."""
-
-    __slots__ = ("_began_ms", "_gone_ms", "_moved_ms", "_requests", "_traffic", "_unsent")
-
-    def __init__(self, now_ms: int) -> None:
-        self._traffic = -1
-        self._unsent = 0
-        self._moved_ms = now_ms
-        self._requests = -1
-        self._began_ms = now_ms
-        self._gone_ms: int | None = None
-
-    def look(
-        self,
-        session: ClientSession,
-        traffic: int,
-        now_ms: int,
-        has_hung_up: Callable[[], bool],
-        unsent_bytes: int = 0,
-    ) -> CloseReason | None:
-        """The reason to close the connection now, if there is one; `traffic` is a number that grows with use, and
-        `unsent_bytes` what the client has not taken of its answers.
-        """
-        limits: Limits = session.limits
-        if traffic != self._traffic or unsent_bytes != self._unsent:
-            self._traffic, self._unsent, self._moved_ms, self._gone_ms = traffic, unsent_bytes, now_ms, None
-        elif self._is_deserted(session, now_ms, has_hung_up):
-            return CloseReason.CLIENT_GONE
-        if session.requests.heads_cut != self._requests or not session.requests.bytes_held:
-            self._requests, self._began_ms = session.requests.heads_cut, now_ms
-        elif now_ms - self._began_ms >= limits.frame_time_max_ms:
-            return CloseReason.SLOW_REQUEST
-        # Who takes nothing of what is there for it, or of a frame that has begun, would keep that for ever.
-        is_stuck = unsent_bytes or session.answers.bytes_to_pass_on or session.requests.bytes_to_pass_on
-        if now_ms - self._moved_ms >= limits.idle_max_ms and (is_stuck or not session.outbox):
-            return CloseReason.IDLE
-        return None
-
-    def _is_deserted(self, session: ClientSession, now_ms: int, has_hung_up: Callable[[], bool]) -> bool:
-        """Whether the client has been gone for longer than a broker may take to be reached.
-
-        Who reads from it hears that at once, but a request that waits behind one that a hung broker does not answer
-        keeps everybody from reading, for ever.
-        """
-        if session.is_quiet or not has_hung_up():
-            self._gone_ms = None
-            return False
-        if self._gone_ms is None:
-            self._gone_ms = now_ms
-        return now_ms - self._gone_ms >= session.limits.upstream_wait_max_ms
-
 
 DRAIN_LOOK_S = 0.02
 """How often it is looked whether the last answers have left."""
@@ -157,7 +103,7 @@ class Services:
     place: Place = no_place
     report_kind: ReportKind = lambda _group_id, _kind: None
     recalled: str | None = None
-    """What an earlier life knew of the cluster, see `recollection`; `keep` takes what the next one shall know."""
+    """What an earlier life knew of the cluster, see `cluster_memory`; `keep` takes what the next one shall know."""
     keep: Callable[[str], None] = lambda _: None
     recalled_topics: Callable[[], Iterable[Topic]] = tuple
     """The topics that this earlier life saw."""
@@ -502,14 +448,14 @@ class Proxy:
         limits = self._settings.limits
         least_ms = min(limits.idle_max_ms, limits.frame_time_max_ms, limits.grant_ms)
         pause_s = min(SWEEP_MAX_S, least_ms / 1000 / SWEEPS_PER_LIMIT)
-        watches: dict[int, Watch] = {}
+        still: dict[int, Standstill] = {}
         while True:
             now = now_ms()
-            watches = {number: watches.get(number) or Watch(now) for number in self._connections}
+            still = {number: still.get(number) or Standstill(now) for number in self._connections}
             for number, connection in list(self._connections.items()):
                 gone = connection.transport.has_hung_up
                 unsent = connection.unsent_bytes
-                reason = watches[number].look(connection.session, connection.traffic, now, gone, unsent)
+                reason = still[number].look(connection.session, connection.traffic, now, gone, unsent)
                 if reason is not None:
                     connection.close(reason, "")
                 connection.rights.keep_up(now)
