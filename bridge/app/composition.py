@@ -21,6 +21,7 @@ from bridge.admin.tokens import Tokens
 from bridge.app.admin_door import AdminDoor, make_door, renewed
 from bridge.app.admin_tokens import read_admin_tokens, renew_admin_tokens
 from bridge.app.bridges import leave_bridges, meet_bridges
+from bridge.app.cluster_access import closed_reason, may_ask, speaks_consumer_protocol, waiting_reason
 from bridge.app.commands import AppCommands
 from bridge.app.events import Watch, events_folder, wall_ms, watched
 from bridge.app.journal import UNWRITTEN, Keeping, keep_journal
@@ -50,13 +51,12 @@ from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
-from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
 from bridge.migration.route import Road, Router
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.client_rights import EVERYBODY
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.cluster_memory import FACT, Entrance
+from bridge.net.cluster_memory import FACT
 from bridge.net.listener import CannotListen, admin_connections_max
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
@@ -67,16 +67,10 @@ from bridge.session.group_requests import KnownGroups
 from bridge.supervision import ANNOUNCEMENT, CERTIFICATES, EVENTS, RELOAD, SERVING, Failures, start_job
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics
-from bridge.wire.apis import ApiKey
-from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId, Via
 
 LOG = logging.getLogger("epochbridge.app")
 ADMIN_OFF = "off"
-_NOT_ASKED = Refusal(
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    "it is not known yet whether the cluster authenticates its clients: no broker has answered; the client tries again",
-)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -434,60 +428,6 @@ def make_upstream(
         resume_ms=settings.group_consumer_session_timeout_ms,
     )
     return UpstreamGroups(broker, clock, clients, chosen, failures)
-
-
-def speaks_consumer_protocol(cluster: UpstreamCluster) -> bool:
-    """Whether brokers can have members of the consumer protocol (KIP-848), as far as is known now.
-
-    Kafka 3.9 offers the heartbeat with the protocol off, which its features tell; who tells no levels is believed.
-    """
-    offered = cluster.offered_nowait(None)
-    if offered is None:
-        return True
-    features = offered.answer.features
-    tells_levels = any(one.name == METADATA_VERSION for one in features.supported)
-    is_off = tells_levels and not any(one.name == GROUP_VERSION and one.max_level for one in features.finalized)
-    return ApiKey.CONSUMER_GROUP_HEARTBEAT in offered.broker and not is_off
-
-
-def may_ask(cluster: UpstreamCluster) -> bool:
-    """Whether the bridge can ask brokers about groups: it needs a login of its own where clients need one."""
-    return cluster.can_log_in or cluster.entrance is Entrance.OPEN
-
-
-def closed_reason(cluster: UpstreamCluster) -> Refusal | None:
-    """Why embedded groups are not served, None if they are: where clients log in, the bridge has to, too.
-
-    A verdict kills KIP-848 clients for good, so it takes proof: until it is known whether the cluster authenticates,
-    and that makes a difference, clients are told to come again.
-    """
-    if cluster.entrance is Entrance.OPEN:
-        return None
-    refusal = _login_fault(cluster)
-    if refusal is None or cluster.entrance is Entrance.LOGIN:
-        return refusal
-    return _NOT_ASKED
-
-
-def _login_fault(cluster: UpstreamCluster) -> Refusal | None:
-    """What stands in the way where the cluster authenticates."""
-    if not cluster.can_log_in:
-        reason = (
-            "EB-APP-004: the cluster authenticates its clients and the bridge has no credentials of its own to ask for "
-            "topics and members; set upstream.sasl.mechanism, upstream.sasl.username and upstream.sasl.password.path"
-        )
-        return Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, reason)
-    return None
-
-
-def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
-    """Why joins and commits are told to come again, None if they need not: no broker was heard since the start."""
-    if cluster.has_answered:
-        return None
-    return Refusal(
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them",
-    )
 
 
 async def _start_admin(

@@ -4,40 +4,19 @@ import os
 import re
 import signal
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
 from uuid import UUID
 
 import pytest
 import trio
 
 from bridge.admin.tokens import TokenPair, Tokens
-from bridge.app.composition import (
-    FRESH_IDS,
-    AppError,
-    _renew,
-    closed_reason,
-    fresh_member_id,
-    make_owner,
-    serve,
-    speaks_consumer_protocol,
-)
+from bridge.app.composition import FRESH_IDS, AppError, _renew, fresh_member_id, make_owner, serve
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
-from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION
-from bridge.net.cluster import UpstreamCluster
-from bridge.net.cluster_memory import Entrance
-from bridge.net.settings import ProxySettings
-from bridge.session.broker_addresses import Address, Advertised, Directory
-from bridge.session.client_session import Offered
-from bridge.wire.api_versions import ApiVersionsAnswer, Features, FinalizedFeature, SupportedFeature
-from bridge.wire.apis import ApiKey
-from bridge.wire.sasl import Credentials, Mechanism
-from bridge.wire.versions import VersionRange
 from tests.support.scripted_broker import ScriptedBroker
-from translators.dialects.errors import ErrorCode
 
 LOOPBACK = "127.0.0.1"
 
@@ -73,77 +52,6 @@ def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
 def test_no_assignment_before_the_grace_after_start() -> None:
     """Survivors come first, and find their partitions with nobody else (decision 9)."""
     assert make_owner(Config(Settings(embedded_resume_grace_ms=700)), 1_000).shard.no_assignment_before_ms == 1_700
-
-
-LOGIN = Credentials(mechanism=Mechanism.PLAIN, username="bridge", password="word")
-
-
-@pytest.mark.parametrize(
-    ("entrance", "credentials", "code"),
-    [
-        (Entrance.LOGIN, None, "EB-APP-004"),
-        (Entrance.LOGIN, LOGIN, None),
-        (Entrance.OPEN, None, None),
-        (Entrance.UNKNOWN, None, "retry"),
-        (Entrance.UNKNOWN, LOGIN, None),
-    ],
-)
-def test_embedded_road_fails_closed_and_judges_on_proof_only(
-    entrance: Entrance, credentials: Credentials | None, code: str | None
-) -> None:
-    """Clients of a cluster that authenticates are not served unless it lets the bridge in, too.
-
-    Where neither is known, clients come again: GROUP_AUTHORIZATION_FAILED ends a KIP-848 client for good.
-    """
-    settings = ProxySettings(bootstrap=(Address(LOOPBACK, 1),), listen=Address(LOOPBACK, 0), login=credentials)
-    directory = Directory(Advertised(host=LOOPBACK, first_port=0, ports={}))
-    cluster = UpstreamCluster(settings, directory, lambda _: True)
-    cluster.recall(entrance)
-    refusal = closed_reason(cluster)
-    if code == "retry":
-        assert refusal is not None
-        assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return
-    assert (None if refusal is None else refusal.reason.partition(":")[0]) == code
-    assert refusal is None or refusal.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
-
-
-OLD_FEATURES = (SupportedFeature(METADATA_VERSION, 1, 21),)
-NEW_FEATURES = (*OLD_FEATURES, SupportedFeature(GROUP_VERSION, 0, 1))
-HEARTBEAT = {ApiKey.CONSUMER_GROUP_HEARTBEAT: VersionRange(0, 1)}
-
-
-@pytest.mark.parametrize(
-    ("versions", "features", "speaks"),
-    [
-        ({}, Features(), False),
-        (HEARTBEAT, Features(), True),
-        (HEARTBEAT, Features(supported=OLD_FEATURES), False),
-        (HEARTBEAT, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(GROUP_VERSION, 1, 1),)), True),
-        (HEARTBEAT, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(METADATA_VERSION, 21, 1),)), False),
-        ({}, Features(supported=NEW_FEATURES, finalized=(FinalizedFeature(GROUP_VERSION, 1, 1),)), False),
-    ],
-)
-def test_protocol_is_believed_to_be_on_unless_the_features_say_otherwise(
-    versions: dict[int, VersionRange], features: Features, speaks: bool
-) -> None:
-    """Kafka 3.9 offers the heartbeat and answers it with UNSUPPORTED_VERSION."""
-    answer = ApiVersionsAnswer(features=features)
-    cluster = cast(UpstreamCluster, _Heard(Offered(broker=versions, answer=answer)))
-    assert speaks_consumer_protocol(cluster) is speaks
-    assert speaks_consumer_protocol(cast(UpstreamCluster, _Heard(None)))
-
-
-@dataclass
-class _Heard:
-    """A cluster of which this was heard."""
-
-    offered: Offered | None
-
-    def offered_nowait(self, broker_id: int | None) -> Offered | None:
-        """What the broker speaks."""
-        assert broker_id is None
-        return self.offered
 
 
 async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:
