@@ -36,7 +36,7 @@ METADATA_MAX = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class ForwardingWays:
     """What the forwarder needs of others: judge a commit, end it, answer, report, be looked at in time."""
 
     begin: Callable[[RequestRef, Commit], CommitAdmitted | CommitRefused]
@@ -64,7 +64,7 @@ class CommitForwarder:
     def __init__(
         self,
         catalog: Catalog,
-        ways: Ways,
+        ways: ForwardingWays,
         drain_ms: int,
         now_ms: Callable[[], int],
         metadata_max: int = METADATA_MAX,

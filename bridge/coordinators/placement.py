@@ -10,7 +10,7 @@ import trio
 
 from bridge.log_lines import LogFields
 from bridge.migration.placement import (
-    Reason,
+    StayReason,
     Stay,
     classic_members,
     judge_stay,
@@ -238,7 +238,7 @@ class GroupPlaces:
         known = self.stays.get(stay.group_id)
         self.stays[stay.group_id] = stay
         if known is None or (known.road, known.reason, known.kind) != (stay.road, stay.reason, stay.kind):
-            level = logging.INFO if stay.reason is Reason.KIND else logging.WARNING
+            level = logging.INFO if stay.reason is StayReason.KIND else logging.WARNING
             told = "EB-GROUP-020: group %r stays on road %s, its rule says %s: %s; %s"
             words = quote(stay.group_id), stay.road, stay.rule, stay.sentence, stay.remedy
             LOG.log(level, told, *words, extra=_fields(stay))

@@ -17,7 +17,7 @@ CLIENT_IDS_SHOWN = 5
 CLASSIC_MEMBER = 0
 
 
-class Reason(StrEnum):
+class StayReason(StrEnum):
     """Why a group stays where no rule sends it."""
 
     KIND = auto()
@@ -37,7 +37,7 @@ class Stay:
     group_id: GroupId
     road: Road
     rule: Road
-    reason: Reason
+    reason: StayReason
     kind: str
     sentence: str
     remedy: str
@@ -69,7 +69,7 @@ def stay_for_kind(group_id: GroupId, rule: Road, kind: str) -> Stay:
     words = f"it is a {quote(kind)} group" if kind in OTHER_KINDS else f"its protocol type is {quote(kind)!r}"
     sentence = f"{words}, and the bridge coordinates consumer groups only: it passes"
     remedy = f"nothing has to be done; a rule `pass` before the one that says `{rule}` says so, too"
-    return Stay(group_id, Road.PASS, rule, Reason.KIND, quote(kind), sentence, remedy)
+    return Stay(group_id, Road.PASS, rule, StayReason.KIND, quote(kind), sentence, remedy)
 
 
 def stay_for_members(group_id: GroupId, rule: Road, described: DescribedGroup | DescribedConsumerGroup) -> Stay | None:
@@ -87,7 +87,7 @@ def stay_for_members(group_id: GroupId, rule: Road, described: DescribedGroup | 
         f"move it while it runs: epochbridge move {quote(group_id)} --to {rule}; or stop its clients: when it is empty "
         "its rule counts"
     )
-    return Stay(group_id, Road.PASS, rule, Reason.MEMBERS, kind, sentence, remedy)
+    return Stay(group_id, Road.PASS, rule, StayReason.MEMBERS, kind, sentence, remedy)
 
 
 def stay_for_ability(group_id: GroupId, rule: Road) -> Stay:
@@ -100,7 +100,7 @@ def stay_for_ability(group_id: GroupId, rule: Road) -> Stay:
         "upgrade the brokers to Kafka 4 and its feature (kafka-features.sh upgrade --feature group.version=1); or let "
         "the rule say `embedded`, which needs neither"
     )
-    return Stay(group_id, Road.PASS, rule, Reason.ABILITY, "classic", sentence, remedy)
+    return Stay(group_id, Road.PASS, rule, StayReason.ABILITY, "classic", sentence, remedy)
 
 
 def stay_in_journal(group_id: GroupId, road: Road, rule: Road) -> Stay:
@@ -110,4 +110,4 @@ def stay_in_journal(group_id: GroupId, road: Road, rule: Road) -> Stay:
         f"move it while it runs: epochbridge move {quote(group_id)} --to {rule}; or stop its clients: when it is empty "
         "its rule counts"
     )
-    return Stay(group_id, road, rule, Reason.JOURNAL, CONSUMER, sentence, remedy)
+    return Stay(group_id, road, rule, StayReason.JOURNAL, CONSUMER, sentence, remedy)

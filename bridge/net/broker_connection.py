@@ -71,7 +71,7 @@ class LoginRefused(BrokerUnreachable):
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class LoginConnection:
     """Who logs in at a connection, and by which version of SaslAuthenticate."""
 
     transport: Transport
@@ -79,7 +79,7 @@ class Asker:
     version: int = AUTHENTICATE_VERSION
 
 
-async def log_in(asker: Asker, proof: Credentials | BearerToken) -> int:
+async def log_in(asker: LoginConnection, proof: Credentials | BearerToken) -> int:
     """Say who the bridge is; gives how long that lasts, in ms, 0 for ever (KIP-368).
 
     Raises LoginRefused, and BrokerUnreachable when the connection ends.
@@ -97,7 +97,7 @@ async def log_in(asker: Asker, proof: Credentials | BearerToken) -> int:
         raise LoginRefused(f"EB-NET-040: the login as {name} failed: {problem}") from problem
 
 
-async def _shake_hands(asker: Asker, mechanism: Mechanism) -> None:
+async def _shake_hands(asker: LoginConnection, mechanism: Mechanism) -> None:
     request = handshake_request(mechanism, asker.client_id)
     answer = read_handshake(await exchange(asker.transport, request, ANSWER_BYTES_MAX))
     if answer.error is ErrorCode.NONE:
@@ -110,7 +110,7 @@ async def _shake_hands(asker: Asker, mechanism: Mechanism) -> None:
     )
 
 
-async def _prove(asker: Asker, credentials: Credentials) -> int:
+async def _prove(asker: LoginConnection, credentials: Credentials) -> int:
     nonce = token_urlsafe(NONCE_BYTES)
     first = await _authenticate(asker, first_message(credentials, nonce))
     proof = await trio.to_thread.run_sync(prove, credentials, nonce, first.token)
@@ -119,7 +119,7 @@ async def _prove(asker: Asker, credentials: Credentials) -> int:
     return final.lifetime_ms
 
 
-async def _show_token(asker: Asker, proof: BearerToken) -> int:
+async def _show_token(asker: LoginConnection, proof: BearerToken) -> int:
     answer = await _authenticate(asker, bearer_token(proof), OF_TOKENS)
     if answer.token:
         # The broker gives its reasons, and refuses once they are acknowledged.
@@ -129,7 +129,7 @@ async def _show_token(asker: Asker, proof: BearerToken) -> int:
     return answer.lifetime_ms
 
 
-async def _authenticate(asker: Asker, token: bytes, advice: str = OF_PASSWORDS) -> AuthenticateAnswer:
+async def _authenticate(asker: LoginConnection, token: bytes, advice: str = OF_PASSWORDS) -> AuthenticateAnswer:
     request = authenticate_request(token, asker.client_id, asker.version)
     answer = read_authenticate(await exchange(asker.transport, request, ANSWER_BYTES_MAX), asker.version)
     if answer.error is ErrorCode.NONE:

@@ -36,7 +36,7 @@ TOKEN_WORDS, PASSWORD_WORDS = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
-class ClientLogin:
+class SubjectLogin:
     """Whose subject is like this pattern is logged in so; `line` is where that is said."""
 
     pattern: str
@@ -49,7 +49,7 @@ class ClientLogin:
         return self.source.username if isinstance(self.source, PasswordFile) else ""
 
 
-def read_client_logins(path: Path) -> tuple[ClientLogin, ...]:
+def read_client_logins(path: Path) -> tuple[SubjectLogin, ...]:
     """The lines of the file, in their order; secrets are looked at, and not kept. Raises TlsUnusable."""
     try:
         text = read_text(path, FILE_BYTES_MAX)
@@ -61,14 +61,14 @@ def read_client_logins(path: Path) -> tuple[ClientLogin, ...]:
     return entries
 
 
-def _entries(path: Path, text: str) -> Iterator[ClientLogin]:
+def _entries(path: Path, text: str) -> Iterator[SubjectLogin]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
         except ValueError as problem:
             raise _unusable(f"{path}, line {number} can't be read: {problem}") from None
         if words:
-            yield ClientLogin(words[0], _source(f"{path}, line {number}", words), number)
+            yield SubjectLogin(words[0], _source(f"{path}, line {number}", words), number)
 
 
 def _source(place: str, words: list[str]) -> PasswordFile | TokenFile:
@@ -94,14 +94,14 @@ def _unusable(seen: str) -> TlsUnusable:
 class ClientLogins:
     """Those of the file as it was read last."""
 
-    def __init__(self, entries: tuple[ClientLogin, ...], log: RateLimitedLog, broker_wait_s: float = inf) -> None:
+    def __init__(self, entries: tuple[SubjectLogin, ...], log: RateLimitedLog, broker_wait_s: float = inf) -> None:
         """`broker_wait_s`: see `OwnLogin`."""
         self._log = log
         self._broker_wait_s = broker_wait_s
         self._threads = trio.CapacityLimiter(FILES_AT_ONCE_MAX)
         self.use(entries)
 
-    def use(self, entries: tuple[ClientLogin, ...]) -> None:
+    def use(self, entries: tuple[SubjectLogin, ...]) -> None:
         """Take these for connections of clients that come from now on."""
         self._entries = tuple(
             (

@@ -11,7 +11,7 @@ import trio
 
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.broker_connection import Asker, BrokerClosed, Entered, LoginRefused, connect, exchange, log_in
+from bridge.net.broker_connection import LoginConnection, BrokerClosed, Entered, LoginRefused, connect, exchange, log_in
 from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import (
     ClusterMemory,
@@ -259,7 +259,7 @@ class UpstreamCluster:
         version = FIRST_WITH_LIFETIME if tells_lifetime else AUTHENTICATE_VERSION
         proof = await login.proof()
         try:
-            lifetime_ms = await log_in(Asker(transport, OWN_CLIENT_ID, version), proof)
+            lifetime_ms = await log_in(LoginConnection(transport, OWN_CLIENT_ID, version), proof)
         except LoginRefused:
             login.forget()
             raise

@@ -18,7 +18,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
-from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
+from bridge.coordinators.upstream.commits import UpstreamCommits, CommitWays
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Reply, Request
@@ -137,7 +137,7 @@ class World:
         self._owner: GroupOwner[Never] = GroupOwner(
             self._coordinator, catalog, machines, SessionBounds(6_000, 1_800_000)
         )
-        ways = Ways(
+        ways = CommitWays(
             begin=lambda ref, request: self._owner.begin_commit(ref, request, self.now_ms),
             end=lambda commit_id: self._tell(self._owner.end_commit(commit_id, self.now_ms)),
             deliver=self._deliver,

@@ -14,7 +14,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
+from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
@@ -143,7 +143,7 @@ def hang_up_while_committing(size: int) -> None:
 def commit_to_a_broker_that_dies(size: int) -> None:
     """Each client has a commit on its way whose answer never comes, and one for another partition behind it."""
     answered = list[RequestRef]()
-    ways = Ways(
+    ways = ForwardingWays(
         begin=lambda ref, _: CommitAdmitted(ref.connection),
         end=lambda _: None,
         deliver=lambda ref, _: answered.append(ref),

@@ -5,7 +5,7 @@ from itertools import count
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
+from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
@@ -66,7 +66,7 @@ class OwnerSubject:
             no_assignment_before_ms=surroundings.no_assignment_before_ms,
         )
         self.owner = EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
-        ways = Ways(
+        ways = ForwardingWays(
             begin=lambda ref, request: self.owner.begin_commit(ref, request, surroundings.now_ms()),
             end=lambda commit_id: self._release(self.owner.take_turn([EndCommit(commit_id)], surroundings.now_ms())),
             deliver=surroundings.answer,

@@ -10,7 +10,7 @@ import trio
 
 from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.catalog import TopicsChange, TopicWatcher
-from bridge.coordinators.commit_forwarding import CommitForwarder, Ways
+from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.commit_pieces import CommitPieces
 from bridge.coordinators.durability import FORGOTTEN, BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
@@ -123,7 +123,7 @@ class EmbeddedGroups:
             broker, lambda one: self.forwarder.queue.places_of({one}), settings.topics_refresh_ms, clock.now_ms
         )
         self._pieces = CommitPieces(self.ledger.deliver_at_once, self.task.wake)
-        ways = Ways(
+        ways = ForwardingWays(
             begin=self.task.begin_commit,
             end=self.task.end_commit,
             deliver=self._pieces.deliver,

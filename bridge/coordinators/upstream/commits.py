@@ -84,7 +84,7 @@ class Flights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class CommitWays:
     """What is needed of others: judge a commit and count it as under way, end it, answer, be looked at in time, know
     whom an earlier life of the bridge may have left.
     """
@@ -102,7 +102,7 @@ class UpstreamCommits:
     """Every commit between its request and the broker's word on it."""
 
     def __init__(
-        self, catalog: Catalog, machines: Machines, ways: Ways, drain_ms: int, now_ms: Callable[[], int]
+        self, catalog: Catalog, machines: Machines, ways: CommitWays, drain_ms: int, now_ms: Callable[[], int]
     ) -> None:
         self._catalog = catalog
         self._machines = machines

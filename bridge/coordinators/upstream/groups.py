@@ -19,7 +19,7 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.takeover import Seats
-from bridge.coordinators.upstream.commits import UpstreamCommits, Ways
+from bridge.coordinators.upstream.commits import UpstreamCommits, CommitWays
 from bridge.coordinators.upstream.coordinator import LetGo, TakeOver, UpstreamCoordinator, UpstreamOrder
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.coordinators.upstream.seat_names import SeatNames
@@ -114,7 +114,7 @@ class UpstreamGroups:
         self._deliver = self.task.ledger.deliver
         self._topics = TopicWatcher(broker, self._catalog, self._see_topics, clock, settings.topics_refresh_ms)
         self._pieces = CommitPieces(self._deliver, self._wake, UPSTREAM)
-        ways = Ways(
+        ways = CommitWays(
             begin=self.task.begin_commit,
             end=self.task.end_commit,
             deliver=self._pieces.deliver,

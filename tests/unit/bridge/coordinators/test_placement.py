@@ -9,7 +9,7 @@ import trio.lowlevel
 from trio.testing import MockClock
 
 from bridge.coordinators.placement import JOIN_ECHO_MS, GroupPlaces
-from bridge.migration.placement import Reason
+from bridge.migration.placement import StayReason
 from bridge.migration.route import Road, Router, Rule
 from bridge.net.clock import TrioClock
 from bridge.ports import GroupRefused
@@ -68,7 +68,7 @@ async def test_group_with_members_passes_until_it_is_empty(
     caplog.set_level(logging.INFO)
     site = Site(broker=FakeBroker(described=SOMEBODY))
     assert await site.place() is Road.PASS
-    assert site.places.stays[GROUP].reason is Reason.MEMBERS
+    assert site.places.stays[GROUP].reason is StayReason.MEMBERS
     await trio.sleep(JOIN_ECHO_MS / 1000)
     assert await site.place() is Road.PASS
     assert [record.message for record in caplog.records if "EB-GROUP-020" in record.message] != []
@@ -86,7 +86,7 @@ async def test_group_of_another_kind_passes_after_a_restart_too(autojump_clock: 
     """Nobody has heard a heartbeat of it: the broker is asked."""
     site = Site(broker=FakeBroker(described=STREAMS))
     assert await site.place() is Road.PASS
-    assert (site.places.stays[GROUP].reason, site.places.stays[GROUP].kind) == (Reason.KIND, "streams")
+    assert (site.places.stays[GROUP].reason, site.places.stays[GROUP].kind) == (StayReason.KIND, "streams")
 
 
 async def test_kind_that_a_broker_let_in_is_remembered_unless_the_group_lives_here(autojump_clock: MockClock) -> None:
@@ -112,7 +112,7 @@ async def test_group_of_the_journal_stays_where_it_is_until_it_is_empty(
     site = Site(rule=rule, lives=road)
     site.places.keep_living((GROUP,))
     assert site.router.road(GROUP) is road
-    assert site.places.stays[GROUP].reason is Reason.JOURNAL
+    assert site.places.stays[GROUP].reason is StayReason.JOURNAL
     assert await site.place() is road
     assert site.broker.asked == []
     site.lives = None
@@ -194,7 +194,7 @@ async def test_group_of_whose_members_a_topic_is_hidden_lives_all_the_same(
     assert await site.place() is road
     if road is Road.PASS:
         assert "DESCRIBE" in site.places.stays[GROUP].sentence
-        assert site.places.stays[GROUP].reason is Reason.MEMBERS
+        assert site.places.stays[GROUP].reason is StayReason.MEMBERS
 
 
 async def test_group_that_the_bridge_may_not_see_goes_by_its_rule(autojump_clock: MockClock) -> None:
@@ -269,7 +269,7 @@ async def test_group_on_road_upstream_passes_where_brokers_lack_the_protocol(aut
     site.places.speaks_consumer_protocol = lambda: False
     assert await site.place() is Road.PASS
     stay = site.places.stays[GROUP]
-    assert (stay.reason, "group.version" in stay.remedy) == (Reason.ABILITY, True)
+    assert (stay.reason, "group.version" in stay.remedy) == (StayReason.ABILITY, True)
     await trio.sleep(JOIN_ECHO_MS / 1000)
     assert await site.place() is Road.PASS
     site.places.speaks_consumer_protocol = lambda: True

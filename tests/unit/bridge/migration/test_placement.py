@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.placement import Reason, Stay, judge_stay, stay_in_journal
+from bridge.migration.placement import StayReason, Stay, judge_stay, stay_in_journal
 from bridge.migration.route import Road
 from translators.dialects.admin import DescribedGroup, DescribedMember
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember
@@ -40,7 +40,7 @@ NATIVE = DescribedConsumerGroup(
 )
 
 
-def reason_of(stay: Stay | None) -> Reason | None:
+def reason_of(stay: Stay | None) -> StayReason | None:
     """Why a group stays, None if it does not."""
     return None if stay is None else stay.reason
 
@@ -51,17 +51,17 @@ def reason_of(stay: Stay | None) -> Reason | None:
         (NOBODY, None, None),
         (replace(NOBODY, group_state="Empty", protocol_type="consumer"), None, None),
         (replace(NATIVE, members=()), None, None),
-        (CLASSIC, Reason.MEMBERS, Reason.MEMBERS),
-        (replace(CLASSIC, protocol_type=""), Reason.MEMBERS, Reason.MEMBERS),
-        (NATIVE, Reason.MEMBERS, None),
-        (CONNECT, Reason.KIND, Reason.KIND),
+        (CLASSIC, StayReason.MEMBERS, StayReason.MEMBERS),
+        (replace(CLASSIC, protocol_type=""), StayReason.MEMBERS, StayReason.MEMBERS),
+        (NATIVE, StayReason.MEMBERS, None),
+        (CONNECT, StayReason.KIND, StayReason.KIND),
         (replace(CONNECT, members=()), None, None),
-        (STREAMS, Reason.KIND, Reason.KIND),
-        (SHARE, Reason.KIND, Reason.KIND),
+        (STREAMS, StayReason.KIND, StayReason.KIND),
+        (SHARE, StayReason.KIND, StayReason.KIND),
     ],
 )
 def test_group_stays_at_its_broker_for_what_it_is_or_who_is_in_it(
-    described: DescribedGroup | DescribedConsumerGroup, embedded: Reason | None, upstream: Reason | None
+    described: DescribedGroup | DescribedConsumerGroup, embedded: StayReason | None, upstream: StayReason | None
 ) -> None:
     """Members of a consumer group are no reason where the broker coordinates anyway."""
     found = {rule: judge_stay(GROUP, rule, described) for rule in (Road.EMBEDDED, Road.UPSTREAM)}
@@ -80,5 +80,5 @@ def test_stay_says_who_is_there_and_what_to_do() -> None:
     assert crowded is not None
     assert "app-4, …)" in crowded.sentence
     kept = stay_in_journal(GROUP, Road.EMBEDDED, Road.PASS)
-    assert (kept.road, kept.rule, kept.reason) == (Road.EMBEDDED, Road.PASS, Reason.JOURNAL)
+    assert (kept.road, kept.rule, kept.reason) == (Road.EMBEDDED, Road.PASS, StayReason.JOURNAL)
     assert "epochbridge move g --to pass" in kept.remedy

@@ -13,7 +13,7 @@ import trio
 from bridge.log_lines import RateLimitedLog
 from bridge.net import client_rights
 from bridge.net.broker_connection import connect
-from bridge.net.client_logins import ClientLogin, ClientLogins, read_client_logins
+from bridge.net.client_logins import ClientLogins, SubjectLogin, read_client_logins
 from bridge.net.own_login import PasswordFile, TokenFile
 from bridge.net.shared import LOG
 from bridge.net.tls import ClientCertificates, ClientTls, TlsIdentity, TlsTrust, TlsUnusable
@@ -45,8 +45,8 @@ def test_lines_are_read_in_their_order(tmp_path: Path) -> None:
     word = written(tmp_path / "word", b"a.secret")
     text = f'# who is who\n"CN=orders-*,O=Big Shop" PLAIN orders {word}\n\nCN=x OAUTHBEARER {word} # a token\n'
     assert read_client_logins(written(tmp_path / "clients", text.encode())) == (
-        ClientLogin("CN=orders-*,O=Big Shop", PasswordFile(Mechanism.PLAIN, "orders", str(word)), 2),
-        ClientLogin("CN=x", TokenFile(str(word)), 4),
+        SubjectLogin("CN=orders-*,O=Big Shop", PasswordFile(Mechanism.PLAIN, "orders", str(word)), 2),
+        SubjectLogin("CN=x", TokenFile(str(word)), 4),
     )
 
 
@@ -78,7 +78,7 @@ def test_file_that_can_not_be_used_is_told_by_its_line(text: bytes | None, told:
 def test_first_line_that_means_a_subject_counts() -> None:
     """Small and capital letters differ; nobody means what is in no line."""
     entries = [
-        ClientLogin(pattern, PasswordFile(Mechanism.PLAIN, name, "p"), 1)
+        SubjectLogin(pattern, PasswordFile(Mechanism.PLAIN, name, "p"), 1)
         for pattern, name in (("CN=a*", "1"), ("*", "2"))
     ]
     logins = ClientLogins((entries[0],), RateLimitedLog(LOG))
@@ -115,7 +115,7 @@ class CountingBroker(ScriptedBroker):
 )
 def test_star_alone_stands_for_anything(pattern: str, subject: str, *, is_meant: bool) -> None:
     """Other signs of a pattern would let in somebody whom the line does not name."""
-    entry = ClientLogin(pattern, TokenFile("p"), 1)
+    entry = SubjectLogin(pattern, TokenFile("p"), 1)
     assert (ClientLogins((entry,), RateLimitedLog(LOG)).find(subject) is not None) is is_meant
 
 

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from bridge.net.broker_connection import Asker, LoginRefused, connect, log_in
+from bridge.net.broker_connection import LoginConnection, LoginRefused, connect, log_in
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from bridge.wire.sasl import BearerToken, Credentials, Mechanism
@@ -25,7 +25,7 @@ async def log_in_at(broker: ScriptedBroker, mechanism: Mechanism = Mechanism.PLA
         await nursery.start(broker.serve)
         transport = await connect(Address(LOOPBACK, broker.port), 5)
         try:
-            await log_in(Asker(transport, "client"), credentials(mechanism))
+            await log_in(LoginConnection(transport, "client"), credentials(mechanism))
         finally:
             transport.close()
             nursery.cancel_scope.cancel()
@@ -78,7 +78,7 @@ async def show(broker: ScriptedBroker, version: int = 1) -> int:
         await nursery.start(broker.serve)
         transport = await connect(Address(LOOPBACK, broker.port), 5)
         try:
-            return await log_in(Asker(transport, "client", version), TOKEN)
+            return await log_in(LoginConnection(transport, "client", version), TOKEN)
         finally:
             transport.close()
             nursery.cancel_scope.cancel()
