@@ -57,7 +57,8 @@ from bridge.net.client_rights import EVERYBODY
 from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import FACT
-from bridge.net.listener import CannotListen, admin_connections_max
+from bridge.net.descriptors import admin_connections_max
+from bridge.net.listener import CannotListen
 from bridge.net.proxy import Proxy, Services, serve_proxy
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings

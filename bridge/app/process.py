@@ -25,7 +25,8 @@ from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.sources import read_environment
 from bridge.migration.rule_findings import CODE_EVERYTHING
-from bridge.net.listener import CannotListen, raise_limit
+from bridge.net.descriptors import raise_limit
+from bridge.net.listener import CannotListen
 from bridge.telemetry.logs import LogFormat, configure_logs, end_logs
 
 LOG = logging.getLogger("epochbridge.app")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import trio
 
-from bridge.net.listener import ADVICE, is_used_up
+from bridge.net.descriptors import ADVICE, is_used_up
 from bridge.net.own_login import Proof
 from bridge.net.strange_answers import explain_start, why_no_way
 from bridge.net.tls_faults import explain_broker

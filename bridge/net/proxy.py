@@ -21,20 +21,11 @@ from bridge.net.client_handshakes import Handshakes
 from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_logins
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
+from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, pipes_max, tell_clients_max
 from bridge.net.endings import tell_end, tell_refusal
 from bridge.net.expiry import ExpiryWatch
 from bridge.net.kept_logins import read_users
-from bridge.net.listener import (
-    ADVICE,
-    Spare,
-    accept_from,
-    bound_port,
-    clients_max,
-    is_used_up,
-    listen,
-    pipes_max,
-    tell_clients_max,
-)
+from bridge.net.listener import accept_from, bound_port, listen
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place

@@ -6,7 +6,7 @@ It is given what was raised or what came.
 import errno
 import socket
 
-from bridge.net.listener import causes
+from bridge.net.descriptors import causes
 
 _BEGINNINGS = {
     b"HTTP": "an HTTP server",

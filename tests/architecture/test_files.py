@@ -20,7 +20,7 @@ OWN: dict[str, str] = {
     "bridge/net/broker_ports.py: self.open": "a port",
     "bridge/net/broker_side.py: self.open": "a connection",
     "bridge/net/client_questions.py: self._broker.open": "a connection",
-    "bridge/net/listener.py: os.open": "the null device, kept as a spare descriptor",
+    "bridge/net/descriptors.py: os.open": "the null device, kept as a spare descriptor",
     "bridge/net/proxy.py: self.broker_ports.open": "a port",
     "bridge/analytics/shadow/live.py: path.open": "lines of the event log, each with a bound",
     "bridge/telemetry/logs.py: Path(os.devnull).open": "the null device, to write",

@@ -9,19 +9,19 @@ import pytest
 import trio
 import trio.testing
 
-from bridge.net import listener as descriptors
+from bridge.net import descriptors
 from bridge.net.broker_connection import connect
-from bridge.net.listener import (
+from bridge.net.descriptors import (
     KEPT,
     KEPT_FOR_ADMIN,
     Spare,
     admin_connections_max,
     clients_max,
     is_used_up,
-    listen,
     pipes_max,
     raise_limit,
 )
+from bridge.net.listener import listen
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from bridge.session.close_reasons import CloseReason
