@@ -9,7 +9,7 @@ from bridge.app.listening import read_host_pattern
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.named_files import FileUnreadable, read_text
-from bridge.net.client_logins import read_client_logins
+from bridge.net.subject_logins import read_subject_logins
 from bridge.net.clock import wall_ms
 from bridge.net.expiry import RENEWAL, fading_of
 from bridge.net.own_hosts import why_refused
@@ -126,7 +126,7 @@ def client_tls(settings: Settings) -> ClientTls | None:
     certificates = ClientCertificates(settings.listen_tls_client_auth)
     if settings.listen_tls and certificates is not ClientCertificates.REQUIRED:
         side.refuse((TlsFile.CLIENTS,), f"{CLIENT_AUTH}: required beside it")
-    asked = _Asked(certificates, settings.listen_tls_version_min, read_client_logins)
+    asked = _Asked(certificates, settings.listen_tls_version_min, read_subject_logins)
     return _served(side, asked, is_on=settings.listen_tls)
 
 

@@ -16,7 +16,7 @@ from bridge.net.broker_side import (
     BrokerSide,
     Cluster,
 )
-from bridge.net.client_login import ClientLogin
+from bridge.net.login_bounds import LoginBounds
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
@@ -114,7 +114,7 @@ class ClientConnection:
         """Pieces, since others had a turn for that."""
         self._waiting_bytes = 0
         self._left_over: LeftOver | None = None
-        self._login = ClientLogin(shared.unauthenticated, session, self.close, is_open=cluster.is_open)
+        self._login = LoginBounds(shared.unauthenticated, session, self.close, is_open=cluster.is_open)
         self._login_answers: LoginAnswers | None = None
         if session.bridge_login is not None:
             self._login_answers = LoginAnswers(session, self, self._login, lambda: cluster.wants_login)

@@ -229,7 +229,7 @@ class ClientQuestions:
         self._hand_on(found, on_answer)
 
     async def _send_later(self, encode: Callable[[], bytes | None], expected: Expected, on_answer: OnAnswer) -> None:
-        """Later requests of the client stay away from the broker meanwhile: see `session.contracts.BrokerAccess.ask`."""
+        """Later requests stay away from the broker meanwhile: see `session.contracts.BrokerAccess.ask`."""
         frame: bytes | None = None
         try:
             frame = await self._shared.beside(encode)

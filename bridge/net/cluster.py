@@ -238,7 +238,7 @@ class UpstreamCluster:
         return (await self._enter_as(transport, self._login))[0] if self.can_log_in else inf
 
     async def connect_as(self, login: OwnLogin, broker_id: int | None, announcement: bytes = b"") -> Entered | None:
-        """See `client_logins.EnteredCluster`."""
+        """See `subject_logins.EnteredCluster`."""
         transport = await self.connect(broker_id, announcement)
         if transport is None:
             return None

@@ -10,7 +10,7 @@ from typing import NoReturn, Protocol
 
 import trio
 
-from bridge.net.client_login import ClientLogin
+from bridge.net.login_bounds import LoginBounds
 from bridge.net.clock import now_ms
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.bridge_login import BridgeLogin, Said
@@ -56,7 +56,7 @@ class LoginAnswers:
     __slots__ = ("_client", "_login", "_session", "_wants_login")
 
     def __init__(
-        self, session: ClientSession, client: Served, login: ClientLogin, wants_login: Callable[[], bool]
+        self, session: ClientSession, client: Served, login: LoginBounds, wants_login: Callable[[], bool]
     ) -> None:
         """`wants_login` tells whether the cluster has logins of its own."""
         self._session, self._client, self._login, self._wants_login = session, client, login, wants_login

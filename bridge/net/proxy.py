@@ -18,7 +18,7 @@ from bridge.net.announcements import Origin, announce, hear
 from bridge.net.broker_ports import BrokerPorts
 from bridge.net.client_connection import ClientConnection
 from bridge.net.client_handshakes import Handshakes
-from bridge.net.client_logins import ClientLogins, MappedCluster, read_client_logins
+from bridge.net.subject_logins import SubjectLogins, MappedCluster, read_subject_logins
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, pipes_max, tell_clients_max
@@ -138,7 +138,7 @@ class Proxy:
         self._names: HostNames | None = None
         if settings.host_pattern is not None:
             self._names = HostNames(bootstrap=self.bootstrap.host, pattern=settings.host_pattern)
-        self._client_logins = _client_logins(settings, self._shared.log)
+        self._subject_logins = _subject_logins(settings, self._shared.log)
         self.certificates = Certificates(
             self._certificate_files(), settings.certificates_watch_ms, self._expiry_watches()
         )
@@ -177,9 +177,9 @@ class Proxy:
             yield CertificateFiles("listen.sasl", frozenset({users.path}), partial(read_users, users.path), logins.use)
         if clients is not None:
             yield CertificateFiles("listen.tls", clients.paths(), partial(client_context, clients), self._face_clients)
-        if clients is not None and clients.clients is not None and self._client_logins is not None:
-            read = partial(read_client_logins, clients.clients)
-            yield CertificateFiles("listen.tls", frozenset({clients.clients}), read, self._client_logins.use)
+        if clients is not None and clients.clients is not None and self._subject_logins is not None:
+            read = partial(read_subject_logins, clients.clients)
+            yield CertificateFiles("listen.tls", frozenset({clients.clients}), read, self._subject_logins.use)
         if brokers is not None:
             yield CertificateFiles(
                 "upstream.tls", brokers.paths(), partial(broker_context, brokers), self._face_brokers
@@ -363,10 +363,10 @@ class Proxy:
 
     def _mapped(self, transport: TlsTransport) -> MappedCluster | Rejected | None:
         """The cluster for whom the bridge logs in; None for those who log in by themselves."""
-        if self._client_logins is None:
+        if self._subject_logins is None:
             return None
         subject = transport.subject
-        found = self._client_logins.find(subject)
+        found = self._subject_logins.find(subject)
         if found is None:
             return Rejected(CloseReason.NO_KEPT_LOGIN, f"subject {quote(subject)!r}")
         return MappedCluster(self.cluster, *found)
@@ -490,13 +490,13 @@ class Proxy:
         self._shared.failures.log.catch_up(now_ms() + REPEAT_MS)
 
 
-def _client_logins(settings: ProxySettings, log: RateLimitedLog) -> ClientLogins | None:
+def _subject_logins(settings: ProxySettings, log: RateLimitedLog) -> SubjectLogins | None:
     """Those that the bridge keeps for clients with certificates; without any, brokers see nothing of certificates."""
     tls = settings.client_tls
     if tls is None or tls.certificates is ClientCertificates.NONE:
         return None
     if tls.clients is not None:
-        return ClientLogins(read_client_logins(tls.clients), log, settings.connect_timeout_ms / 1000)
+        return SubjectLogins(read_subject_logins(tls.clients), log, settings.connect_timeout_ms / 1000)
     LOG.info(
         "EB-NET-209: clients show certificates to the bridge, and brokers see nothing of them: whoever does not log in "
         "by SASL is to brokers whom the bridge's own connection is; let clients log in, or name logins for their "

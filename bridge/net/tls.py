@@ -108,7 +108,7 @@ class ClientTls:
     """Whose clients are let in."""
     version_min: str = "TLSv1.2"
     clients: Path | None = None
-    """File that says how the bridge logs in for whom, see `client_logins`."""
+    """File that says how the bridge logs in for whom, see `subject_logins`."""
 
     def paths(self) -> frozenset[Path]:
         """Every file that is read."""

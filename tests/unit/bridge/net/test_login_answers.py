@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Road, Rule
-from bridge.net import client_connection, client_login
+from bridge.net import client_connection, login_bounds
 from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import Entrance
 from bridge.net.kept_logins import KeptLogins
@@ -185,7 +185,7 @@ async def test_bounds_before_a_login_hold(tmp_path: Path) -> None:
 
 def run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour goes by, as far as logins are concerned."""
-    for room in (client_connection, client_login):
+    for room in (client_connection, login_bounds):
         monkeypatch.setattr(room, "now_ms", lambda: now_ms() + HOUR_MS + SPARE_MAX_MS)
 
 

@@ -4,7 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from bridge.net import client_connection, client_login
+from bridge.net import client_connection, login_bounds
 from bridge.net.clock import now_ms
 from bridge.session.close_reasons import CloseReason
 from bridge.session.login import SPARE_MAX_MS
@@ -137,7 +137,7 @@ async def test_nothing_is_answered_once_a_login_at_the_broker_ran_out(
         (connection,) = front.proxy._connections.values()
         connection.session._holds = lambda _: True
         late_ms = 2 * SPARE_MAX_MS
-        for room in (client_connection, client_login):
+        for room in (client_connection, login_bounds):
             monkeypatch.setattr(room, "now_ms", lambda: now_ms() + late_ms)
         await client.send(frame)
         assert await client.is_closed()

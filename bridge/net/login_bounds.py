@@ -11,7 +11,7 @@ from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 
 
-class ClientLogin:
+class LoginBounds:
     """The bounds of one connection on a cluster that wants logins, or is not known to want none.
 
     `everybody` counts what is held for all connections that have not logged in; `close` ends this one. It is one bound

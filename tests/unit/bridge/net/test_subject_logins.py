@@ -13,7 +13,7 @@ import trio
 from bridge.log_lines import RateLimitedLog
 from bridge.net import client_rights
 from bridge.net.broker_connection import connect
-from bridge.net.client_logins import ClientLogins, SubjectLogin, read_client_logins
+from bridge.net.subject_logins import SubjectLogins, SubjectLogin, read_subject_logins
 from bridge.net.own_login import PasswordFile, TokenFile
 from bridge.net.shared import LOG
 from bridge.net.tls import ClientCertificates, ClientTls, TlsIdentity, TlsTrust, TlsUnusable
@@ -44,7 +44,7 @@ def test_lines_are_read_in_their_order(tmp_path: Path) -> None:
     """Quotes as in a shell; what stands behind # is for people."""
     word = written(tmp_path / "word", b"a.secret")
     text = f'# who is who\n"CN=orders-*,O=Big Shop" PLAIN orders {word}\n\nCN=x OAUTHBEARER {word} # a token\n'
-    assert read_client_logins(written(tmp_path / "clients", text.encode())) == (
+    assert read_subject_logins(written(tmp_path / "clients", text.encode())) == (
         SubjectLogin("CN=orders-*,O=Big Shop", PasswordFile(Mechanism.PLAIN, "orders", str(word)), 2),
         SubjectLogin("CN=x", TokenFile(str(word)), 4),
     )
@@ -69,7 +69,7 @@ def test_file_that_can_not_be_used_is_told_by_its_line(text: bytes | None, told:
     if text is not None:
         path.write_bytes(text)
     with pytest.raises(TlsUnusable) as found:
-        read_client_logins(path)
+        read_subject_logins(path)
     assert told in found.value.seen
     assert "s3cret" not in str(found.value)
     assert "SUBJECT MECHANISM USERNAME PASSWORD-FILE" in found.value.allowed
@@ -81,7 +81,7 @@ def test_first_line_that_means_a_subject_counts() -> None:
         SubjectLogin(pattern, PasswordFile(Mechanism.PLAIN, name, "p"), 1)
         for pattern, name in (("CN=a*", "1"), ("*", "2"))
     ]
-    logins = ClientLogins((entries[0],), RateLimitedLog(LOG))
+    logins = SubjectLogins((entries[0],), RateLimitedLog(LOG))
     assert logins.find("CN=b") is None
     assert logins.find("cn=abc") is None
     logins.use(tuple(entries))
@@ -116,7 +116,7 @@ class CountingBroker(ScriptedBroker):
 def test_star_alone_stands_for_anything(pattern: str, subject: str, *, is_meant: bool) -> None:
     """Other signs of a pattern would let in somebody whom the line does not name."""
     entry = SubjectLogin(pattern, TokenFile("p"), 1)
-    assert (ClientLogins((entry,), RateLimitedLog(LOG)).find(subject) is not None) is is_meant
+    assert (SubjectLogins((entry,), RateLimitedLog(LOG)).find(subject) is not None) is is_meant
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ class SubjectLogin:
         return self.source.username if isinstance(self.source, PasswordFile) else ""
 
 
-def read_client_logins(path: Path) -> tuple[SubjectLogin, ...]:
+def read_subject_logins(path: Path) -> tuple[SubjectLogin, ...]:
     """The lines of the file, in their order; secrets are looked at, and not kept. Raises TlsUnusable."""
     try:
         text = read_text(path, FILE_BYTES_MAX)
@@ -91,7 +91,7 @@ def _unusable(seen: str) -> TlsUnusable:
     return TlsUnusable(TlsFile.CLIENTS, seen, ALLOWED)
 
 
-class ClientLogins:
+class SubjectLogins:
     """Those of the file as it was read last."""
 
     def __init__(self, entries: tuple[SubjectLogin, ...], log: RateLimitedLog, broker_wait_s: float = inf) -> None:
