@@ -113,9 +113,9 @@ class UpstreamCluster:
         self._next_look = trio.Event()
         self._doubt = trio.Event()
         self.keep: Callable[[str], None] = lambda _: None
+        """Takes what the next life shall know, whenever that may have changed."""
         self.coordinates: Callable[[], bool] = lambda: any(rule.road is Road.EMBEDDED for rule in settings.rules)
         """Whether any group is coordinated here, so that clients are offered what that takes."""
-        """Takes what the next life shall know, whenever that may have changed."""
 
     # -------- what an earlier life knew
 
