@@ -17,7 +17,7 @@ from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 REMEMBERED_GROUPS_MAX = 10_000
 REMEMBERED_NAME_MAX = NAME_CHARS_MAX
-"""Longer names are matched each time: whoever has not logged in yet could have 10,000 of 32 KB kept, 320 MB."""
+"""Longer names are matched each time: whoever has not logged in yet could have 10,000 of 32 kB kept, 320 MB."""
 MOVED_MEMBERS_MAX = 100_000
 """How many members may be on another road than their group at once; further ones are not moved."""
 PLACED_GROUPS_MAX = 100_000

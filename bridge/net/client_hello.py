@@ -15,7 +15,7 @@ import trio
 NO_NAME = "a name that can't be read"
 """What stands for a host that is no ASCII, or has not been read yet."""
 HELLO_BYTES_MAX = 65_536
-"""Those of browsers have some 2 KB, with keys for quantum computers and a ticket."""
+"""Those of browsers have some 2 kB, with keys for quantum computers and a ticket."""
 LOOKS_MAX = 32
 """Each begins anew with all that has come. The first record is waited for whole, and a lawful hello has few records."""
 RECORD_HEADER_BYTES = 5

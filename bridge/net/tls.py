@@ -24,7 +24,7 @@ PEM_BEGIN = b"-----BEGIN "
 JAVA_STORES, DER_SEQUENCE = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"), b"\x30"
 """How Java's own stores begin (JKS, JCEKS), and how PKCS#12, keys and certificates do."""
 FILE_BYTES_MAX = 16_777_216
-"""A system's whole bundle of authorities has some 250 KB."""
+"""A system's whole bundle of authorities has some 250 kB."""
 
 
 TlsContext = ssl.SSLContext

@@ -22,7 +22,7 @@ POOR_SHARE = 32
 """A piece of which such a part or more held nothing is the last of its turn; of full records it is one in 64."""
 EMPTY_RECORDS_MAX = 64
 """So many records may hold nothing, and one more beside each that holds something: no library asks for new keys before
-it has sent gigabytes under the old ones. Whoever sent a byte with each 33 KB of them cost everybody 10 ms for that.
+it has sent gigabytes under the old ones. Whoever sent a byte with each 33 kB of them cost everybody 10 ms for that.
 """
 HEADER_BYTES = 5
 """Of a record; the last two say how many follow."""

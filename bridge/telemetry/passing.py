@@ -34,8 +34,10 @@ from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
 GROUPS_MAX = 10_000
 """How many groups are counted one by one; the requests of further ones are counted together."""
-"""Those of groups with names longer than `NAME_CHARS_MAX`, too: a stranger could have 10,000 of 32 KB kept, 320 MB."""
 OTHERS = GroupId("")
+"""As which these are counted, and groups with names longer than `NAME_CHARS_MAX`: a stranger could have 10,000 of 32 kB
+kept, 320 MB.
+"""
 LOG = logging.getLogger("epochbridge.telemetry")
 
 

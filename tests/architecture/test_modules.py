@@ -3,7 +3,8 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,30 @@ def test_classes_that_texts_name_are_there() -> None:
         if name not in names.get(module, ())
     ]
     assert strays == []
+
+
+def is_words(node: ast.stmt) -> bool:
+    """Whether a statement is a string and nothing else: a docstring, or the words behind a field."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def strings_about_nothing(body: Sequence[ast.stmt]) -> Iterator[int]:
+    """Lines of strings that stand behind another one, where no field is between that they could be about."""
+    yield from (later.lineno for before, later in pairwise(body) if is_words(before) and is_words(later))
+
+
+def test_words_stand_behind_what_they_are_about() -> None:
+    """Two fields of the cluster had changed places, and the words of the first stood behind those of the second."""
+    strays = [
+        f"{file.path}:{line}"
+        for file in source_files(ALL_FOLDERS)
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Module | ast.ClassDef | Function)
+        for line in strings_about_nothing(node.body)
+    ]
+    assert strays == []
+    twice = ast.parse('A = 1\n"""One."""\n"""Of B."""\nB = 2\n"""Two."""\n')
+    assert [*strings_about_nothing(twice.body)] == [3]
 
 
 def test_assertions_say_why_they_hold() -> None:
