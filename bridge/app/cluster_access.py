@@ -1,5 +1,5 @@
-"""What a cluster lets the bridge do, as far as is known now: whether its brokers can be asked, which protocols they speak,
-and why groups are not served yet.
+"""What a cluster lets the bridge do, as far as is known now: whether brokers can be asked, what they speak, and why
+groups are not served yet.
 """
 
 from bridge.migration.broker_facts import GROUP_VERSION, METADATA_VERSION

@@ -9,10 +9,10 @@ from bridge.app.listening import read_host_pattern
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import Settings
 from bridge.config.named_files import FileUnreadable, read_text
-from bridge.net.subject_logins import read_subject_logins
 from bridge.net.clock import wall_ms
 from bridge.net.expiry import RENEWAL, fading_of
 from bridge.net.own_hosts import why_refused
+from bridge.net.subject_logins import read_subject_logins
 from bridge.net.tls import (
     BrokerTls,
     ClientCertificates,

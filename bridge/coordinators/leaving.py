@@ -33,7 +33,7 @@ class Departures:
         return replace(request, members=tuple(entries))
 
     def end(self, ref: RequestRef, reply: LeaveGroupReply) -> LeaveGroupReply:
-        """The whole answer in the order asked, with the coordinator's part in its places; whole already if not begun."""
+        """The answer in the order asked, with the coordinator's part in its places; whole already if not begun."""
         request, verdicts = self._begun.pop(ref, (None, ()))
         if request is None or reply.error is not ErrorCode.NONE:
             return reply

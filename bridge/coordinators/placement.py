@@ -10,8 +10,8 @@ import trio
 
 from bridge.log_lines import LogFields
 from bridge.migration.placement import (
-    StayReason,
     Stay,
+    StayReason,
     classic_members,
     judge_stay,
     stay_for_ability,

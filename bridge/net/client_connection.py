@@ -16,12 +16,12 @@ from bridge.net.broker_side import (
     BrokerSide,
     Cluster,
 )
-from bridge.net.login_bounds import LoginBounds
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
 from bridge.net.endings import Endings, reason_of
 from bridge.net.login_answers import LoginAnswers
+from bridge.net.login_bounds import LoginBounds
 from bridge.net.shared import SMALL_BYTES, Share, Shared, connection_fields, decide_placed
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport

@@ -11,7 +11,7 @@ import trio
 
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.route import Road, Router
-from bridge.net.broker_connection import LoginConnection, BrokerClosed, Entered, LoginRefused, connect, exchange, log_in
+from bridge.net.broker_connection import BrokerClosed, Entered, LoginConnection, LoginRefused, connect, exchange, log_in
 from bridge.net.clock import now_ms
 from bridge.net.cluster_memory import (
     ClusterMemory,

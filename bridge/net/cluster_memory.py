@@ -121,6 +121,8 @@ def recollect(text: str) -> ClusterMemory | None:
                     brokers=tuple(map(_broker, brokers)),
                     versions=_versions(versions),
                 )
+            case _:
+                raise ValueError("it lacks bootstrap, entrance, brokers or versions")
     except (ValueError, LookupError, TypeError) as problem:
         LOG.warning("EB-NET-055: what the journal tells of the cluster can't be read (%s); it is asked anew", problem)
     return None

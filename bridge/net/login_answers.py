@@ -10,8 +10,8 @@ from typing import NoReturn, Protocol
 
 import trio
 
-from bridge.net.login_bounds import LoginBounds
 from bridge.net.clock import now_ms
+from bridge.net.login_bounds import LoginBounds
 from bridge.net.transport import PeerGone, Transport
 from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.client_session import ClientSession

@@ -18,7 +18,6 @@ from bridge.net.announcements import Origin, announce, hear
 from bridge.net.broker_ports import BrokerPorts
 from bridge.net.client_connection import ClientConnection
 from bridge.net.client_handshakes import Handshakes
-from bridge.net.subject_logins import SubjectLogins, MappedCluster, read_subject_logins
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.descriptors import ADVICE, Spare, clients_max, is_used_up, pipes_max, tell_clients_max
@@ -31,6 +30,7 @@ from bridge.net.settings import ProxySettings
 from bridge.net.shared import LOG, InFlight, Place, Shared, no_place
 from bridge.net.splicing import Pipes
 from bridge.net.standstill import Standstill
+from bridge.net.subject_logins import MappedCluster, SubjectLogins, read_subject_logins
 from bridge.net.tls import CertificateFiles, Certificates, ClientCertificates, Renewed, broker_context, client_context
 from bridge.net.tls_transport import TlsTransport
 from bridge.net.transport import SocketTransport, Transport

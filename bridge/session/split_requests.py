@@ -196,7 +196,8 @@ class Merge:
                 roads = [road_of(request.group_id, one.member_id) for one in leavers]
                 members = self._in_order(stayed, roads, self._left)
                 return replace(first, error=ErrorCode.NONE, members=members)
-        raise TypeError(f"no answer to {request}: {first}")
+            case _:
+                raise TypeError(f"no answer to {request}: {first}")
 
     def _all(self) -> list[Reply]:
         return [*self._replies.values(), *self._of_moving]

@@ -193,6 +193,9 @@ def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int
             course.told, course.is_fresh = "", False
         case PartitionsAssigned(is_again=False):
             course.told, course.assigned = "", place
+        case PartitionsAssigned():
+            # Its client was told so before.
+            pass
         case PartitionsFetched():
             dealt_by = fact.rebalance_id or course.rebalance_id
             ended = (dealt_by, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None

@@ -33,7 +33,7 @@ DOORS: Mapping[str, str] = {
     "bridge/cli/screen.py": "start-up time: rich, on a terminal only",
     "bridge/config/configuration.py": "start-up time: the YAML library, where there is a file",
     "bridge/coordinators/moving/journey_door.py": "start-up time: the moves and their machines, with the first order",
-    "bridge/coordinators/moving/preflight.py": "start-up time: all reasons why a group can't move, with the first order",
+    "bridge/coordinators/moving/preflight.py": "start-up time: why groups can't move, with the first order",
     "bridge/demo/command.py": "optional extra: the client libraries",
     "bridge/demo/kafka_java.py": "optional: a Java from a wheel",
     "bridge/net/own_login.py": "start-up time: the HTTP client, where there is a token endpoint",

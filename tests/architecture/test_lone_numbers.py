@@ -1,9 +1,9 @@
 """A rule's number stands behind the sentence that says the rule, never before it and never instead of it.
 
 Who reads a comment would have to look the number up to learn what the line beside it is for; before the sentence it is
-a name that nobody knows yet. What is looked at are docstrings, strings beside fields, and comments; in each its clauses,
-which end at a full stop, a semicolon or a blank line. None begins with a number, and one with a number has at least
-three words of its own.
+a name that nobody knows yet. Looked at are docstrings, strings beside fields, and comments; in each its clauses, which
+end at a full stop, a semicolon or a blank line. None begins with a number, and one with a number has at least three
+words of its own.
 """
 
 import re

@@ -144,8 +144,7 @@ def names_by_module() -> Mapping[str, set[str]]:
 
 
 def test_classes_that_texts_name_are_there() -> None:
-    """`plain.UnreadableRecord`, or `Exchange.answer_calmly` behind its module, in backticks, in a docstring or a comment:
-    whoever reads on finds it there.
+    """`plain.UnreadableRecord`, or a method of it, in backticks, in a docstring or a comment: who reads on finds it.
 
     Ten places named a module that had been merged into another one.
     """

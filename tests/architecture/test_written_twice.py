@@ -13,10 +13,6 @@ from tests.architecture.source_tree import ALL_FOLDERS, SourceFile, source_files
 RUN_LINES = 12
 TWICE: Mapping[tuple[str, str], str] = {
     (
-        "bridge/coordinators/moving/giveback.py",
-        "bridge/coordinators/moving/takeover.py",
-    ): "what is asked of every move (`groups.Underway`), a line each, of what only the move itself has",
-    (
         "bridge/demo/members/kafka_python.py",
         "tests/support/clients/aiokafka_member.py",
     ): "settings of two libraries, of which one took the names of the other",

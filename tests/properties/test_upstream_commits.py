@@ -18,7 +18,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.owner import GroupOwner
-from bridge.coordinators.upstream.commits import UpstreamCommits, CommitWays
+from bridge.coordinators.upstream.commits import CommitWays, UpstreamCommits
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Reply, Request

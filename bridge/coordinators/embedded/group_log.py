@@ -7,6 +7,8 @@ from bridge.engine.commands import GroupType
 from bridge.engine.outcome import (
     AssignorFailed,
     ConversionFailed,
+    DowngradeDue,
+    GenerationBegun,
     GroupDowngraded,
     GroupEmptied,
     GroupGivenUp,
@@ -14,6 +16,11 @@ from bridge.engine.outcome import (
     MemberRemoved,
     NotConverted,
     Notice,
+    PartitionsFreed,
+    RebalanceBegun,
+    RebalanceCompleted,
+    RegularExpressionWanted,
+    TargetChanged,
     Unready,
 )
 from bridge.engine.state import Shard
@@ -57,6 +64,11 @@ class GroupLog:
                 self._note_done(group_id, GroupType.CLASSIC, cause.value, None)
             case ConversionFailed(refusal):
                 self.note_refusal(refusal, now_ms)
+            case TargetChanged() | PartitionsFreed() | DowngradeDue() | RegularExpressionWanted():
+                # The event log tells of what happens all the time, and of how far a rebalance is.
+                pass
+            case RebalanceBegun() | GenerationBegun() | RebalanceCompleted():
+                pass
 
     def note_refusal(self, refusal: NotConverted, now_ms: int) -> None:
         """A group stays what it is."""

@@ -19,7 +19,7 @@ from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.owner_task import OwnerTask
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.coordinators.takeover import Seats
-from bridge.coordinators.upstream.commits import UpstreamCommits, CommitWays
+from bridge.coordinators.upstream.commits import CommitWays, UpstreamCommits
 from bridge.coordinators.upstream.coordinator import LetGo, TakeOver, UpstreamCoordinator, UpstreamOrder
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.coordinators.upstream.seat_names import SeatNames

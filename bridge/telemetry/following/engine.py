@@ -154,6 +154,9 @@ class EngineFollower:
                     group = self._track(group_id)
                     self._writer.begin_rebalance(group, at_us, epoch)
                     self._classic.tell_known_joins(group)
+                case _:
+                    # Of members, topics and commits others tell.
+                    pass
         for group_id in deleted:
             group = self._track(group_id)
             self._writer.end_rebalance(group, Ending.EMPTIED, at_us)
@@ -271,6 +274,9 @@ class EngineFollower:
                 return ((group_id, member_id),)
             case TargetEpochReached(group_id):
                 self._compare(group_id, record.assignor, at_us)
+            case _:
+                # Of groups as a whole `_tell_groups` tells, and of classic groups what their members are answered.
+                pass
         return ()
 
     def _subscribe(self, group_id: GroupId, subscription: Subscription, at_us: int) -> None:

@@ -223,6 +223,9 @@ class Follower:
                 self._consumer.report_answered(group, ref, Said(request, opened.spoken), reply, at_us)
             case OffsetCommit(), OffsetCommitReply():
                 self._commits.answered(group, request, reply, at_us)
+            case _:
+                # A refusal in the words of another api tells nothing of its member.
+                pass
         self._hear(ref, group, request, reply)
         self._tidy(group)
 

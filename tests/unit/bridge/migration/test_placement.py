@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.placement import StayReason, Stay, judge_stay, stay_in_journal
+from bridge.migration.placement import Stay, StayReason, judge_stay, stay_in_journal
 from bridge.migration.route import Road
 from translators.dialects.admin import DescribedGroup, DescribedMember
 from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember

@@ -13,9 +13,9 @@ import trio
 from bridge.log_lines import RateLimitedLog
 from bridge.net import client_rights
 from bridge.net.broker_connection import connect
-from bridge.net.subject_logins import SubjectLogins, SubjectLogin, read_subject_logins
 from bridge.net.own_login import PasswordFile, TokenFile
 from bridge.net.shared import LOG
+from bridge.net.subject_logins import SubjectLogin, SubjectLogins, read_subject_logins
 from bridge.net.tls import ClientCertificates, ClientTls, TlsIdentity, TlsTrust, TlsUnusable
 from bridge.net.transport import SocketTransport
 from bridge.session.broker_addresses import Address

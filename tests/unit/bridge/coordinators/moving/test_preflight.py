@@ -18,6 +18,7 @@ from tests.support.moving_world import moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.ids import MemberId, TopicPartition
 
+
 async def test_reason_names_the_member_that_it_is_of() -> None:
     """One; of several the sentence tells."""
     preflight = Preflight()

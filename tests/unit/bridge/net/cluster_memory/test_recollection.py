@@ -46,6 +46,7 @@ def test_what_can_t_be_read_is_not_known(text: str, caplog: pytest.LogCaptureFix
     """The cluster is asked anew; nothing ends."""
     with caplog.at_level(logging.WARNING):
         assert recollect(text) is None
+    assert "EB-NET-055" in caplog.text
 
 
 def test_brokers_of_the_life_before_get_their_ports_again() -> None:
