@@ -1,20 +1,19 @@
-"""`python -m tests.moves [--fleets mixed,java] [--versions 4.3.1] [--bridge 50] [--brokers 10] [--seed S]`: every fleet
+"""`python -m tests.moves [--fleets mixed,java] [--versions 4.3.1] [--bridge 50] [--brokers 12] [--seed S]`: every fleet
 goes every road in peace, then a mixed one under kills, and a page of it.
 
 It must not know how anything is judged; exit status 1 if anything was found.
 """
 
 import argparse
-import math
 import subprocess
 import sys
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 
 import trio
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--fleets", default=",".join(TROUPES), help="who is moved in peace (all)")
     parser.add_argument("--versions", default=",".join(VERSIONS), help="of Kafka (all)")
     parser.add_argument("--bridge", type=int, default=50, help="how often the bridge is killed (50)")
-    parser.add_argument("--brokers", type=int, default=10, help="how often the broker is killed (10)")
+    parser.add_argument("--brokers", type=int, default=12, help="how often the broker is killed (12)")
     parser.add_argument("--seed", default=uuid.uuid4().hex[:6], help="who dies when; printed")
     parser.add_argument("--kept", type=Path, help="keep logs and data here instead of removing them")
     parser.add_argument("--page", type=Path, help="write the result page here")
@@ -103,28 +102,34 @@ def in_peace(name: str, version: str) -> Course | None:
 
 
 def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Course]:
-    """So many deaths at each of the versions that all together are as many as wished."""
-    versions = wished.versions.split(",")
+    """The courses at this version, of as many deaths at all of them as are wished for."""
     wanted = wished.bridge if death == "bridge" else wished.brokers
-    share = math.ceil(wanted / len(versions))
-    before = share * versions.index(version)
-    left = max(0, min(share, wanted - before))
-    # One way behind the other, also within a group: of few deaths all had fallen on the first way.
-    roads = cycle(road for there in ways_at(version) for road in (there, "pass"))
-    courses: list[Course] = []
-    while left:
-        count = min(left, KILLS_OF_A_GROUP)
-        left -= count
-        courses.append(
-            Course(
-                troupe=f"under {count} deaths of the {death}",
-                seats={f"m{number}": kind for number, kind in enumerate(KILLED, 1)},
-                roads=tuple(islice(roads, count)),
-                deaths=(death,) * count,
-                seed=f"{wished.seed}-{version}-{death}-{left}",
-            )
+    roads = deal_roads(wished.versions.split(","), wanted)[version]
+    shares = [tuple(roads[one : one + KILLS_OF_A_GROUP]) for one in range(0, len(roads), KILLS_OF_A_GROUP)]
+    return [
+        Course(
+            troupe=f"under {len(share)} deaths of the {death}",
+            seats={f"m{seat}": kind for seat, kind in enumerate(KILLED, 1)},
+            roads=share,
+            deaths=(death,) * len(share),
+            seed=f"{wished.seed}-{version}-{death}-{number}",
         )
-    return courses
+        for number, share in enumerate(shares)
+    ]
+
+
+def deal_roads(versions: Sequence[str], deaths: int) -> Mapping[str, Sequence[str]]:
+    """On the way to which roads somebody dies, by version: there and back, each way as often as the other, at each of
+    the versions that have it by turns.
+
+    With a share for each version most deaths fell on the one way that all of them have.
+    """
+    dealt: dict[str, list[str]] = {version: [] for version in versions}
+    ways = dict.fromkeys(way for version in versions for way in ways_at(version))
+    hosts = {way: cycle([version for version in versions if way in ways_at(version)]) for way in ways}
+    for begun, way in zip(range(0, deaths, 2), cycle(ways), strict=False):
+        dealt[next(hosts[way])] += (way, "pass")[: deaths - begun]
+    return dealt
 
 
 def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) -> str:
@@ -148,16 +153,16 @@ def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) ->
         records = outcome.verdict.records_produced
         lines.append(f"| {version} | {outcome.course.troupe} | {len(outcome.moves)} | {records} | {faults} |")
     deaths = Counter(
-        (moved.death, moved.to, moved.was_begun) for _, outcome in outcomes for moved in outcome.moves if moved.death
+        (moved.death, moved.way, moved.was_begun) for _, outcome in outcomes for moved in outcome.moves if moved.death
     )
     lines += [
         "",
-        "| who died | on the way to | times | of these with the move begun and not forgotten |",
+        "| who died | on the way | times | of these with the move begun and not forgotten |",
         "|--|--|--|--|",
     ]
-    for death, to in sorted({(death, to) for death, to, _ in deaths}):
-        begun = deaths[death, to, True]
-        lines.append(f"| {death} | {to} | {begun + deaths[death, to, False]} | {begun} |")
+    for death, way in sorted({(death, way) for death, way, _ in deaths}):
+        begun = deaths[death, way, True]
+        lines.append(f"| {death} | {way} | {begun + deaths[death, way, False]} | {begun} |")
     return "\n".join([*lines, "", *_details(outcomes), ""])
 
 

@@ -58,6 +58,7 @@ class Course:
 class Moved:
     """A move: whether the group got there, what was said of it, how long it took to say so, and who died."""
 
+    came_from: str
     to: str
     is_there: bool
     verdict: str
@@ -67,6 +68,11 @@ class Moved:
     """When after the order, or the begin of the move, somebody died."""
     was_begun: bool
     """Whether the bridge's next life knew of the move."""
+
+    @property
+    def way(self) -> str:
+        """From where to where."""
+        return f"{self.came_from} to {self.to}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +131,7 @@ class Trial:
         codes = {str(one["code"]) for one in obstacles}
         said = f"{found['stage']}: {found['verdict']} {' '.join(str(one['sentence']) for one in obstacles)}".strip()
         moved = Moved(
+            came_from=self.moves[-1].to if self.moves else "pass",
             to=to,
             is_there=found["stage"] == "done" or (self.may_be_there(death) and bool(codes & THERE_ALREADY)),
             verdict=said,
