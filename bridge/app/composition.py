@@ -155,6 +155,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
         embedded=groups,
         upstream=upstream,
         requests_of_embedded=watch.over_requests(groups),
+        requests_of_upstream=watch.over_upstream_requests(upstream),
         broker=questions,
         coordinators=questions,
         clock=clock,
@@ -410,8 +411,8 @@ def _watched_upstream(
     deliver = watch.over_upstream_answers(partial(reply_routes.deliver, road=Road.UPSTREAM))
     clients = Clients(deliver, watch.over_access(reply_routes.access))
     upstream = make_upstream(config, broker, TrioClock(), clients, failures)
-    watch.name_clients(upstream.client_of_seat)
-    upstream.syncs = watch.sync_came
+    watch.name_clients(upstream.client_of_seat, upstream.names.seat_id)
+    upstream.tell_departures(watch.departs)
     return upstream
 
 

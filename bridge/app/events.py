@@ -37,6 +37,7 @@ from bridge.telemetry.observing import (
     Guard,
     ObservedGroups,
     Observer,
+    SeatIdOf,
     UpstreamObserver,
     observe_answers,
 )
@@ -44,6 +45,7 @@ from bridge.telemetry.passing import ObservedPassing, PassingLog
 from bridge.telemetry.rebalance_metrics import RebalanceMetrics
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Road
+from translators.dialects.coordinator import DepartReason
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef
 from translators.dialects.messages import GroupReply, GroupRequest
 
@@ -77,15 +79,19 @@ class Watch:
         """The ways by which brokers are asked on behalf of members that they coordinate."""
         return access
 
-    def name_clients(self, client_of: ClientOf) -> None:
-        """Learn who speaks for those members."""
+    def name_clients(self, client_of: ClientOf, seat_id: SeatIdOf) -> None:
+        """Learn who speaks for those members, and by which ids brokers know them."""
+
+    def over_upstream_requests(self, groups: Groups) -> Groups:
+        """Who takes the requests of their clients."""
+        return groups
 
     def over_upstream_answers(self, deliver: Deliver) -> Deliver:
         """Who takes the answers to their clients."""
         return deliver
 
-    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
-        """A SyncGroup of one of their clients came; `seat` is as whom its broker knows it."""
+    def departs(self, member: MemberRef, reason: DepartReason) -> None:
+        """A broker is about to be told that one of those members leaves."""
 
     def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
         """See `coordinators.mapped.groups.MappedEars`."""
@@ -216,17 +222,21 @@ class EventWatch(Watch):
         """See `Watch`."""
         return self._upstream_observer.over(access)
 
-    def name_clients(self, client_of: ClientOf) -> None:
+    def name_clients(self, client_of: ClientOf, seat_id: SeatIdOf) -> None:
         """See `Watch`."""
-        self._upstream_observer.client_of = client_of
+        self._upstream_observer.client_of, self._upstream_observer.seat_id = client_of, seat_id
+
+    def over_upstream_requests(self, groups: Groups) -> Groups:
+        """See `Watch`."""
+        return self._upstream_observer.over_requests(groups)
 
     def over_upstream_answers(self, deliver: Deliver) -> Deliver:
         """See `Watch`."""
         return self._upstream_observer.over_answers(deliver)
 
-    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
+    def departs(self, member: MemberRef, reason: DepartReason) -> None:
         """See `Watch`."""
-        self._upstream_observer.sync_came(ref, seat)
+        self._upstream_observer.departs(member, reason)
 
     def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
         """See `Watch`: they pass, as far as anybody can see."""

@@ -66,6 +66,7 @@ class Between:
     embedded: EmbeddedGroups
     upstream: UpstreamGroups
     requests_of_embedded: Groups
+    requests_of_upstream: Groups
     broker: Broker
     coordinators: Coordinators
     clock: Clock
@@ -85,7 +86,7 @@ def put_together(between: Between) -> Moving:
     mapped = MappedGroups(Clients(partial(routes.deliver, road=Road.MAPPED), between.upstream.names.access), unmapped)
     roads: dict[Road, Groups] = {
         Road.EMBEDDED: between.requests_of_embedded,
-        Road.UPSTREAM: between.upstream,
+        Road.UPSTREAM: between.requests_of_upstream,
         Road.MAPPED: mapped,
     }
     ways = Ways(router, routes.access, partial(routes.deliver, road=Road.MOVING), roads, roster)

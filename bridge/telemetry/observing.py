@@ -1,33 +1,37 @@
-"""Listens at the seams of the bridge for the follower: requests and answers of embedded groups, engine turns, and what
-is asked of brokers on behalf of translated members (road upstream), who are members of a consumer group there.
+"""Listens at the seams of the bridge for the follower: requests and answers of embedded groups, engine turns, and on
+road upstream what translated clients ask, and what brokers are asked on their behalf as members of a consumer group.
 
 What goes wrong in here is counted and logged, and concerns no client.
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
 from bridge.engine.outcome import Outcome
 from bridge.session.contracts import Access, BrokerAccess, Groups, OnAnswer
 from bridge.telemetry.following.follower import Follower
-from bridge.telemetry.following.joins import read_assignment
 from bridge.telemetry.request_times import RequestTimes
 from bridge.telemetry.schema.terms import Departure, Road
 from bridge.wire.codec.registry import Reply, Request
-from translators.dialects.classic import Heartbeat, SyncGroupReply
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    SyncGroup,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, MemberRef, RequestRef, Via
+from translators.dialects.ids import ClientIdentity, MemberId, MemberRef, RequestRef, Via
+from translators.dialects.offsets import OffsetCommit
 
 LOG = logging.getLogger("epochbridge.telemetry")
 BUGS_LOGGED_MAX = 10
-SYNCS_OPEN_MAX = 10_000
-"""SyncGroup requests whose answers are waited for."""
 DEPARTURES = {
     DepartReason.LEFT: Departure.LEFT,
     DepartReason.SESSION_EXPIRED: Departure.SESSION_EXPIRED,
@@ -80,7 +84,7 @@ class EngineWatcher:
 
     def departs(self, key: MemberRef, reason: DepartReason) -> None:
         """A classic client's member is about to leave the engine."""
-        self._follower.departs(key.group_id, key.member_id, DEPARTURES[reason])
+        self._follower.departs(key.group_id, key.member_id, DEPARTURES[reason], Road.EMBEDDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +151,21 @@ def observe_answers(deliver: Deliver, observer: Observer) -> Deliver:
 
 
 ClientOf = Callable[[MemberRef], ClientIdentity]
+SeatIdOf = Callable[[MemberRef], MemberId]
+Spoken = JoinGroup | SyncGroup | LeaveGroup | OffsetCommit | Heartbeat
+"""What a classic client asks that may bring facts."""
 
 
 class UpstreamObserver:
-    """Tells the follower of heartbeats that say or bring something; the others go by."""
+    """Tells the follower what classic clients ask of their groups, each by the id by which its broker knows it, and of
+    heartbeats to brokers that say or bring something; the others go by.
+    """
 
     def __init__(self, follower: Follower, guard: Guard, now_us: Callable[[], int]) -> None:
         self.client_of: ClientOf = lambda _: ClientIdentity(client_id="", client_host="")
         """Who speaks for a member."""
+        self.seat_id: SeatIdOf = lambda member: member.member_id
+        """As whom its broker knows a member."""
         self._follower = follower
         self._guard = guard
         self._now_us = now_us
@@ -162,30 +173,62 @@ class UpstreamObserver:
         self._last: dict[MemberRef, int] = {}
         self._calm: dict[int, tuple[ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply]] = {}
         """By connection, the last heartbeat that told nothing and its answer: most are the same objects over again."""
-        self._syncing: OrderedDict[RequestRef, MemberRef] = OrderedDict()
+        self._open: dict[int, dict[RequestRef, tuple[ClientIdentity, Spoken]]] = {}
+        """By connection, what clients ask that is not answered yet."""
 
-    def sync_came(self, ref: RequestRef, seat: MemberRef) -> None:
-        """A SyncGroup of a client came, whose member its broker knows by this id."""
-        self._syncing[ref] = seat
-        if len(self._syncing) > SYNCS_OPEN_MAX:
-            # Whose connection is gone has no answer.
-            self._syncing.popitem(last=False)
+    # ------------------------------------------------------------------ what clients ask, and are answered
+
+    def over_requests(self, groups: Groups) -> Groups:
+        """Who takes the requests of clients, overheard."""
+        return ObservedClients(groups, self)
+
+    def asked(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
+        """A client asks; of a heartbeat only a refusal is news, so it is told of with that."""
+        if isinstance(request, Heartbeat):
+            self._open.setdefault(ref.connection, {})[ref] = client, request
+        elif isinstance(request, (JoinGroup, SyncGroup, LeaveGroup, OffsetCommit)):
+            self._guard.run(lambda: self._ask(ref, client, request))
 
     def over_answers(self, deliver: Deliver) -> Deliver:
-        """Who takes the answers to clients, overheard: one to a SyncGroup hands out what the broker has granted."""
+        """Who takes the answers to clients, overheard."""
 
         def deliver_observed(ref: RequestRef, reply: Reply) -> None:
-            seat = self._syncing.pop(ref, None) if isinstance(reply, SyncGroupReply) else None
-            if seat is not None and isinstance(reply, SyncGroupReply) and reply.error is ErrorCode.NONE:
-                self._guard.run(lambda: self._hand_out(seat, reply.assignment))
+            opened = self._open.get(ref.connection, {}).pop(ref, None)
+            if opened is not None and not (isinstance(reply, HeartbeatReply) and reply.error is ErrorCode.NONE):
+                self._guard.run(lambda: self._answer(ref, *opened, reply))
             deliver(ref, reply)
 
         return deliver_observed
 
-    def _hand_out(self, seat: MemberRef, blob: bytes) -> None:
-        partitions = read_assignment(blob)
-        if partitions is not None:
-            self._follower.handed_out(seat, partitions, self._now_us())
+    def disconnected(self, connection: int) -> None:
+        """A connection is gone, and with it whoever waited for an answer."""
+        self._open.pop(connection, None)
+
+    def departs(self, member: MemberRef, reason: DepartReason) -> None:
+        """The bridge is about to say to a broker that a client's member leaves."""
+        self._follower.departs(member.group_id, self.seat_id(member), DEPARTURES[reason], Road.UPSTREAM)
+
+    def _ask(self, ref: RequestRef, client: ClientIdentity, request: Spoken) -> None:
+        if self._follower.asked(ref, client, self._as_known(request), Road.UPSTREAM, self._now_us()):
+            self._open.setdefault(ref.connection, {})[ref] = client, request
+
+    def _answer(self, ref: RequestRef, client: ClientIdentity, request: Spoken, reply: Reply) -> None:
+        if isinstance(request, Heartbeat):
+            self._follower.asked(ref, client, self._as_known(request), Road.UPSTREAM, self._now_us())
+        if isinstance(reply, JoinGroupReply):
+            reply = replace(reply, member_id=self.seat_id(MemberRef(request.group_id, reply.member_id)))
+        self._follower.answered(ref, reply, self._now_us())
+
+    def _as_known(self, request: Spoken) -> Spoken:
+        """A request by the ids by which a broker knows those who ask."""
+        if isinstance(request, LeaveGroup):
+            seats = [self.seat_id(MemberRef(request.group_id, one.member_id)) for one in request.members]
+            members = [replace(one, member_id=seat) for one, seat in zip(request.members, seats, strict=True)]
+            return replace(request, members=tuple(members))
+        seat_id = self.seat_id(MemberRef(request.group_id, request.member_id))
+        return request if seat_id == request.member_id else replace(request, member_id=seat_id)
+
+    # ------------------------------------------------------------------ what brokers are asked in their place
 
     def over(self, access: Access) -> Access:
         """The same access, overheard."""
@@ -215,6 +258,25 @@ class UpstreamObserver:
         ref, now_us = RequestRef(0, connection, -next(self._numbers)), self._now_us()
         if self._follower.asked(ref, self.client_of(member), asked, Road.UPSTREAM, now_us):
             self._follower.answered(ref, reply, now_us)
+
+
+class ObservedClients:
+    """The groups of road upstream, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
+
+    def __init__(self, groups: Groups, observer: UpstreamObserver) -> None:
+        self._groups = groups
+        self._observer = observer
+        self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        """See `session.contracts.Groups`."""
+        self._observer.asked(ref, client, request)
+        self._groups.submit(ref, client, via, request)
+
+    def disconnected(self, connection: int) -> None:
+        """See `session.contracts.Groups`."""
+        self._groups.disconnected(connection)
+        self._observer.disconnected(connection)
 
 
 class ObservedWay:

@@ -137,6 +137,8 @@ class UpstreamCoordinator:
         self._told: list[CoordinatorEvent] = []
         self.gone: Callable[[MemberRef], None] = lambda _: None
         """Hears of a member that is no member any more."""
+        self.departs: Callable[[MemberRef, DepartReason], None] = lambda _member, _reason: None
+        """Hears why the broker is about to be told that a member leaves."""
         self.hear_calmly: Callable[[MemberRef, int, Granted], bool] = lambda _member, _number, _answer: False
         """Lets a machine hear an answer without a turn, where that is all there is to do; False: nothing has happened.
         """
@@ -172,6 +174,8 @@ class UpstreamCoordinator:
         assert isinstance(ref, MemberRef), ref
         assert isinstance(command, (Inquiry, Farewell)), command
         member = MemberRef(ref.group_id, ref.member_id)
+        if isinstance(command, Farewell):
+            self.departs(member, command.reason)
         said = self._said.get(member)
         if (
             said is not None

@@ -33,7 +33,7 @@ from translators.classic_member.profile import Profile, read_profile, read_subsc
 from translators.classic_member.states import Limits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.coordinator import ClassicSeat, TakenOver
+from translators.dialects.coordinator import ClassicSeat, DepartReason, TakenOver
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import (
@@ -93,8 +93,6 @@ class UpstreamGroups:
         self.supervised = supervised
         self.on_refused: Callable[[GroupId, ErrorCode], None] = lambda _group_id, _code: None
         """Hears whom a broker would not have as a member of a group."""
-        self.syncs: Callable[[RequestRef, MemberRef], None] = lambda _ref, _seat: None
-        """Hears of every SyncGroup, and as whom the broker knows its member."""
         self._refusals = Refusals(road=UPSTREAM)
         self._now_ms = clock.now_ms
         self._catalog = Catalog()
@@ -159,11 +157,7 @@ class UpstreamGroups:
                 self._join(Arrival(ref, client, request), request)
             case SyncGroup() if self._calls_left_over(request):
                 self._deliver(ref, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS))
-            case SyncGroup():
-                member = MemberRef(request.group_id, request.member_id)
-                self.syncs(ref, member._replace(member_id=self.names.seat_id(member)))
-                self.task.queue(Arrival(ref, client, request))
-            case LeaveGroup():
+            case SyncGroup() | LeaveGroup():
                 self.task.queue(Arrival(ref, client, request))
             case OffsetCommit() | TxnOffsetCommit():
                 self.task.catch_up()
@@ -290,6 +284,10 @@ class UpstreamGroups:
     def tell_of_the_gone(self, gone: Callable[[MemberRef], None]) -> None:
         """Have this called for each member that is no member any more."""
         self._coordinator.gone = gone
+
+    def tell_departures(self, departs: Callable[[MemberRef, DepartReason], None]) -> None:
+        """Have this called for each member that the broker is about to be told is leaving, and why."""
+        self._coordinator.departs = departs
 
     def let_go(self, member: MemberRef) -> None:
         """End the machine of a member without a word to its client or the broker."""

@@ -1,6 +1,7 @@
 """Follows the classic protocol: JoinGroup, SyncGroup, Heartbeat and LeaveGroup with their answers, on every road.
 
-Where the engine tells of epochs (`is_led`) generations say nothing about rebalances.
+Where the engine tells of epochs (`is_led`), or a broker tells the bridge in a client's place (road `upstream`),
+generations say nothing about rebalances.
 """
 
 from collections.abc import Mapping
@@ -42,10 +43,15 @@ _AT_REST = frozenset((None, Phase.STABLE, Phase.AWAITING_RELEASE))
 
 
 class ClassicFollower:
-    """Classic members of groups."""
+    """Classic members of groups; `is_translated`: those in whose place the bridge is a member of a broker's group."""
 
-    def __init__(self, writer: FactWriter) -> None:
+    def __init__(self, writer: FactWriter, *, is_translated: bool = False) -> None:
         self._writer = writer
+        self._is_translated = is_translated
+
+    def _counts_generations(self, group: GroupTrack) -> bool:
+        """Whether its members' generations are all that tells of rebalances."""
+        return not (group.is_led or self._is_translated)
 
     # ------------------------------------------------------------------ JoinGroup
 
@@ -110,7 +116,7 @@ class ClassicFollower:
         leaves out it never took up, and hears of first when it gets it again. Who shares out decides whether it does.
         """
         left_out = member.assigned - (join.inputs.owned or NO_PARTITIONS)
-        is_lasting = not group.is_led and not member.is_eager and member.is_unaware
+        is_lasting = self._counts_generations(group) and not member.is_eager and member.is_unaware
         member.leave_out(left_out if is_lasting else NO_PARTITIONS)
         self._writer.release(group, member, left_out - member.left_out, at_us)
 
@@ -157,7 +163,7 @@ class ClassicFollower:
         self._writer.look(group, at_us)
 
     def _joined(self, group: GroupTrack, join: Join | None, reply: JoinGroupReply, at_us: int) -> None:
-        if not group.is_led:
+        if self._counts_generations(group):
             self._reach(group, reply.generation, at_us if join is None else join.at_us)
         member = group.members.get(reply.member_id)
         if join is not None:
@@ -167,7 +173,7 @@ class ClassicFollower:
         member.enter_generation(reply.generation)
         group.leader, group.assignor = reply.leader, reply.protocol_name or ""
         self._writer.begin_phase(group, member, Phase.SYNCING, at_us)
-        if reply.members and not group.is_led:
+        if reply.members and self._counts_generations(group):
             self._writer.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
             self._tell_listed_joins(group, {one.member_id for one in reply.members})
             self._reconcile(group, {one.member_id for one in reply.members}, at_us)
@@ -213,7 +219,7 @@ class ClassicFollower:
 
     def sync_came(self, group: GroupTrack, request: SyncGroup, at_us: int) -> None:
         """A SyncGroup came; the leader's holds the target of the generation."""
-        if request.assignments and not group.is_led:
+        if request.assignments and self._counts_generations(group):
             blobs = {each.member_id: each.assignment for each in request.assignments}
             is_short = sum(map(len, blobs.values())) <= TOLD_BYTES_MAX
             group.brought = {one: (blob, read_assignment(blob) if is_short else None) for one, blob in blobs.items()}
@@ -249,7 +255,7 @@ class ClassicFollower:
         if reply.error is not ErrorCode.NONE:
             self.refused(group, member, reply.error, Carrier.SYNC_GROUP, at_us)
             return
-        if not group.is_led:
+        if self._counts_generations(group):
             member.reach(request.generation)
         member.enter_generation(request.generation)
         writer = self._writer
@@ -284,7 +290,7 @@ class ClassicFollower:
         writer = self._writer
         # In a consumer group a classic member is called to join for the epoch that is (K4.12), and begins none.
         is_first = group.rebalance is None or group.rebalance.is_joined
-        if is_first and not group.is_led and not group.natives:
+        if is_first and self._counts_generations(group) and not group.natives:
             self._begin(group, at_us)
             self.tell_known_joins(group)
         gives_up = member.assigned if member.is_eager else frozenset()

@@ -1,21 +1,32 @@
 """Follows the consumer protocol: ConsumerGroupHeartbeat and its answer, on every road; on road `upstream` also those
-that the bridge sends in the place of a classic client.
+that the bridge sends in the place of a classic client. These tell what its broker has for it; what it gives up, waits
+for and is given its own requests tell (`translated`).
 
 Where the engine tells of epochs (`is_led`) those in answers say nothing of rebalances.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import NamedTuple
 
 from bridge.telemetry.following.classic import ClassicFollower, departure_of
 from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.fact_fields import input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
-from bridge.telemetry.following.joins import NO_PARTITIONS, Inputs, Join, Partitions, read_report
+from bridge.telemetry.following.joins import (
+    NO_PARTITIONS,
+    Inputs,
+    Join,
+    Partitions,
+    read_assignment,
+    read_report,
+)
 from bridge.telemetry.following.topic_names import TopicBook
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
+from bridge.telemetry.schema.disturbance import AT_WORK
 from bridge.telemetry.schema.facts import MemberSubscribed
 from bridge.telemetry.schema.terms import Carrier, Conversion, Departure, News, Phase, Protocol
+from translators.dialects.classic import SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
@@ -23,6 +34,8 @@ from translators.dialects.ids import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     ClientIdentity,
+    GroupId,
+    MemberId,
     TopicIdPartition,
 )
 
@@ -48,6 +61,10 @@ class ConsumerFollower:
         silence: SilenceFollower,
     ) -> None:
         """`session_ms` tells the session timeout of a group's members, -1 where only the broker knows it."""
+        self.translated = ClassicFollower(writer, is_translated=True)
+        """Classic clients in whose place the bridge beats."""
+        self.departing: dict[tuple[GroupId, MemberId], Departure] = {}
+        """Why members are about to leave in whose place the bridge says so."""
         self._writer = writer
         self._classic = classic
         self._topics = topics
@@ -61,6 +78,9 @@ class ConsumerFollower:
         owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
         before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
         inputs = read_report(request, client, before, owned)
+        if said.spoken is Protocol.CLASSIC and before.assignors:
+            # Its client has said more of itself than the bridge says in its place.
+            inputs = replace(inputs, assignors=before.assignors, user_data=before.user_data)
         if request.member_epoch == JOIN_EPOCH:
             join = Join(
                 member_id=request.member_id,
@@ -86,7 +106,7 @@ class ConsumerFollower:
             used = member.due & inputs.owned
             if not used <= member.assigned:
                 # Its SyncGroup went by unheard.
-                self.handed_out(group, member, used, at_us)
+                self._note_use(group, member, used, at_us)
 
     def report_answered(
         self,
@@ -107,11 +127,17 @@ class ConsumerFollower:
                 self._start_over(group, member, at_us)
         elif request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             if member is not None:
-                is_back = request.member_epoch == STATIC_LEAVE_EPOCH
-                self._writer.leave(group, member, Departure.STATIC_LEFT if is_back else Departure.LEFT, at_us)
+                self._writer.leave(group, member, self._departure(group, request, member), at_us)
         else:
             self._lives(group, join, said, reply, at_us)
         self._writer.look(group, at_us)
+
+    def _departure(self, group: GroupTrack, request: ConsumerGroupHeartbeat, member: MemberTrack) -> Departure:
+        """Why a member leaves, which the bridge knows where it says so in a client's place."""
+        known = self.departing.pop((group.group_id, member.member_id), Departure.LEFT)
+        if request.member_epoch == STATIC_LEAVE_EPOCH:
+            return Departure.STATIC_LEFT
+        return Departure.REMOVED if member.is_removed else known
 
     def _lives(
         self,
@@ -131,9 +157,16 @@ class ConsumerFollower:
             else:
                 began_us = at_us if join is None else join.at_us
                 writer.begin_rebalance(group, began_us, reply.member_epoch)
+                if said.spoken is Protocol.CLASSIC:
+                    self.translated.tell_known_joins(group)
         writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
+        is_waiting = member is not None and said.spoken is Protocol.CLASSIC and member.phase in AT_WORK
         if join is not None:
-            member = self._classic.tell_join(group, join, member_id)
+            own = self._own_join(group, said, join)
+            if own is not None or not is_waiting:
+                classic = self.translated if said.spoken is Protocol.CLASSIC else self._classic
+                member = classic.tell_join(group, own or join, member_id)
+            is_waiting = is_waiting or own is not None
         if member is None:
             return
         member.speak(said.spoken)
@@ -145,10 +178,20 @@ class ConsumerFollower:
             member.reach(reply.member_epoch)
         if reply.assignment is not None:
             self._grant(group, member, said, reply.assignment, at_us)
-        if member.phase is not Phase.REVOKING:
-            writer.rest(group, member, at_us)
-        else:
+        if member.phase is Phase.REVOKING or is_waiting:
             writer.settle(group, member, at_us)
+        else:
+            writer.rest(group, member, at_us)
+
+    @staticmethod
+    def _own_join(group: GroupTrack, said: Said, join: Join) -> Join | None:
+        """The JoinGroup of a classic client for which the bridge has joined: it waits for that, and is to be told of
+        from when it came. None where nobody heard one.
+        """
+        if said.spoken is not Protocol.CLASSIC:
+            return None
+        client = ClientIdentity(client_id=join.inputs.client_id, client_host=join.inputs.client_host)
+        return group.joins.pop_member(join.member_id, join.instance_id, client)
 
     def _keeps_all(self, member: MemberTrack | None, reply: ConsumerGroupHeartbeatReply) -> bool:
         """Whether a member goes on with what it has."""
@@ -159,8 +202,9 @@ class ConsumerFollower:
     def _grant(
         self, group: GroupTrack, member: MemberTrack, said: Said, by_id: Collection[TopicIdPartition], at_us: int
     ) -> None:
-        """A broker grants a member these. A classic client in whose place the bridge asks hears of them by its next
-        SyncGroup (`handed_out`), and reads what it has until then: seconds later, which are no stall.
+        """A broker grants a member these. A classic client in whose place the bridge asks is called by its next
+        heartbeat and hears of them by the SyncGroup behind it (`sync_answered`); until then it reads what it has:
+        seconds, which are no stall.
         """
         granted = self._topics(by_id)
         if said.spoken is Protocol.CONSUMER:
@@ -173,17 +217,23 @@ class ConsumerFollower:
         owned = NO_PARTITIONS if said.request.owned is None else self._topics(said.request.owned)
         member.be_due(granted)
         # What its client uses already, as its bridge says behind a restart of either, is its own.
-        self._assign(group, member, granted & (member.assigned | owned), at_us)
+        self._note_use(group, member, granted & owned, at_us)
 
-    def handed_out(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
-        """A classic client in whose place the bridge asks was told of these, or uses them."""
+    def _note_use(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
+        """A classic client in whose place the bridge asks uses these, of which nobody heard that they were given."""
         gained = partitions - member.assigned
         if gained:
             self._silence.taken(group, member, gained, at_us)
             self._writer.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
             self._writer.assign(group, member, gained, at_us)
-        if member.phase is not Phase.REVOKING:
-            self._writer.rest(group, member, at_us)
+
+    def sync_answered(self, group: GroupTrack, request: SyncGroup, reply: SyncGroupReply, at_us: int) -> None:
+        """The SyncGroup of a classic client was answered in whose place the bridge is a member of a broker's group."""
+        member = group.members.get(request.member_id)
+        handed_out = read_assignment(reply.assignment) if reply.error is ErrorCode.NONE else None
+        if member is not None and handed_out is not None and not handed_out <= member.assigned:
+            self._silence.taken(group, member, handed_out - member.assigned, at_us)
+        self.translated.sync_answered(group, request, reply, at_us)
 
     def _assign(self, group: GroupTrack, member: MemberTrack, assigned: Partitions, at_us: int) -> None:
         writer = self._writer

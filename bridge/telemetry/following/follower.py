@@ -55,7 +55,6 @@ from translators.dialects.ids import (
     ClientIdentity,
     GroupId,
     MemberId,
-    MemberRef,
     RequestRef,
     TopicPartition,
 )
@@ -181,13 +180,14 @@ class Follower:
             return False
         self._hear(ref, group, request, request)
         spoken = Protocol.CLASSIC if road is Road.UPSTREAM else Protocol.CONSUMER
+        classic = self._classic_of(spoken)
         match request:
             case JoinGroup():
-                self._classic.join_came(group, ref, request, client, at_us)
+                classic.join_came(group, ref, request, client, at_us)
             case SyncGroup():
-                self._classic.sync_came(group, request, at_us)
+                classic.sync_came(group, request, at_us)
             case LeaveGroup():
-                self._classic.leave_came(group, request, client)
+                classic.leave_came(group, request, client)
             case ConsumerGroupHeartbeat():
                 self._consumer.report_came(group, ref, Said(request, spoken), client, at_us)
             case OffsetCommit():
@@ -208,15 +208,18 @@ class Follower:
             return
         group, request = opened.group, opened.request
         group.asking -= 1
+        classic = self._classic_of(opened.spoken)
         match request, reply:
             case JoinGroup(), JoinGroupReply():
-                self._classic.join_answered(group, ref, reply, at_us)
+                classic.join_answered(group, ref, reply, at_us)
+            case SyncGroup(), SyncGroupReply() if opened.spoken is Protocol.CLASSIC:
+                self._consumer.sync_answered(group, request, reply, at_us)
             case SyncGroup(), SyncGroupReply():
-                self._classic.sync_answered(group, request, reply, at_us)
+                classic.sync_answered(group, request, reply, at_us)
             case Heartbeat(), HeartbeatReply():
                 self._beat(opened, request, reply.error, at_us)
             case LeaveGroup(), LeaveGroupReply():
-                self._classic.leave_answered(group, request, reply, at_us)
+                classic.leave_answered(group, request, reply, at_us)
             case ConsumerGroupHeartbeat(), ConsumerGroupHeartbeatReply():
                 if reply.error is ErrorCode.NONE and request.member_epoch > JOIN_EPOCH:
                     self._meet(opened, request, reply.member_epoch, at_us)
@@ -242,12 +245,9 @@ class Follower:
             self.writer.tell(group, fact, at_us)
             group.move()
 
-    def handed_out(self, seat: MemberRef, partitions: Partitions, at_us: int) -> None:
-        """The SyncGroup of a classic client was answered in whose place the bridge is a member of a broker's group."""
-        group = self.groups.get(seat.group_id)
-        member = None if group is None else group.members.get(seat.member_id)
-        if group is not None and member is not None and group.road is Road.UPSTREAM:
-            self._consumer.handed_out(group, member, partitions, at_us)
+    def _classic_of(self, spoken: Protocol) -> ClassicFollower:
+        """Who follows a classic client; on road `upstream` its broker tells the bridge of rebalances."""
+        return self._consumer.translated if spoken is Protocol.CLASSIC else self._classic
 
     def awaits_commit(self, group_id: GroupId) -> bool:
         """Whether a commit in this group may bring a fact; O(members)."""
@@ -295,7 +295,7 @@ class Follower:
             return
         member = group.members.get(request.member_id)
         if member is not None:
-            self._classic.refused(group, member, error, Carrier.HEARTBEAT, at_us)
+            self._classic_of(opened.spoken).refused(group, member, error, Carrier.HEARTBEAT, at_us)
 
     def _meet(self, opened: Opened, request: Heartbeat | ConsumerGroupHeartbeat, epoch: int, at_us: int) -> None:
         """A member that was there before anybody listened: on road `pass` a restart of the bridge shows it so."""
@@ -322,9 +322,9 @@ class Follower:
         """The engine of the embedded groups did something."""
         self.engine.advanced(turn, at_us)
 
-    def departs(self, group_id: GroupId, member_id: MemberId, departure: Departure) -> None:
-        """A translated client's member is about to leave the engine, for this reason."""
-        departing = self.engine.departing
+    def departs(self, group_id: GroupId, member_id: MemberId, departure: Departure, road: Road) -> None:
+        """A translated client's member is about to leave its coordinator, for this reason."""
+        departing = self._consumer.departing if road is Road.UPSTREAM else self.engine.departing
         if len(departing) >= DEPARTING_MAX:
             # Those whose farewell the engine did not need.
             departing.clear()
@@ -390,10 +390,13 @@ class Follower:
         """Whether nothing is wanted of a member, and nothing was heard of it.
 
         On road `embedded` it would have heard of the epoch with its next heartbeat; on road `pass` nobody knows what it
-        is to have, so what others are given later that it had belongs to the rebalance that is over.
+        is to have, so what others are given later that it had belongs to the rebalance that is over. A classic client
+        of road `upstream` hears by its own next heartbeat what its broker has for it.
         """
         if group.is_led:
             return self.engine.has_target(group.group_id, member.member_id)
+        if member.protocol is Protocol.CLASSIC and member.due not in (None, member.assigned):
+            return False
         spoke_us = self.writer.last_heard.spoke_us(member.connection)
         return spoke_us is not None and at_us - spoke_us >= FROZEN_US
 

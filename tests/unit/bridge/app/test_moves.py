@@ -34,6 +34,7 @@ async def test_roads_of_all_requests_and_recalled_places(autojump_clock: MockClo
                 embedded=embedded.groups,
                 upstream=upstream.groups,
                 requests_of_embedded=embedded.groups,
+                requests_of_upstream=upstream.groups,
                 broker=upstream.broker,
                 coordinators=EngineCoordinators(),
                 clock=clock,

@@ -16,6 +16,7 @@ from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
 from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     GroupId,
@@ -78,16 +79,18 @@ async def test_answer_over_again_takes_no_turn_and_any_other_does(autojump_clock
         assert [await turns_of(calm), await turns_of(calm), await turns_of(unchanged(1))] == [1, 1, 2]
 
 
-async def test_whoever_follows_members_hears_of_each_sync(autojump_clock: MockClock) -> None:
-    """By the id by which the broker knows the member, as its heartbeats name it."""
+@pytest.mark.parametrize("reason", [DepartReason.LEFT, DepartReason.SESSION_EXPIRED])
+async def test_whoever_follows_members_hears_why_each_leaves(autojump_clock: MockClock, reason: DepartReason) -> None:
+    """A broker is told the same whether a client said goodbye or was never heard again."""
     async with upstream_world() as world:
-        heard: list[tuple[RequestRef, MemberRef]] = []
-        world.groups.syncs = lambda ref, seat: heard.append((ref, seat))
-        generation = await world.form("a", granted(1, 0))
-        world.groups.names.put(MemberRef(GROUP, MemberId("a")), MemberId("seat"))
-        await world.sync("a", generation)
-    assert [seat for _, seat in heard] == [MemberRef(GROUP, MemberId(name)) for name in ("a", "seat")]
-    assert all(ref in world.replies for ref, _ in heard)
+        heard: list[tuple[MemberRef, DepartReason]] = []
+        world.groups.tell_departures(lambda member, why: heard.append((member, why)))
+        await world.form("a", granted(1, 0))
+        if reason is DepartReason.LEFT:
+            world.send(leave_request("a"))
+        while (await world.say(unchanged(1))).member_epoch > 0:
+            assert heard == [] or reason is DepartReason.LEFT
+    assert set(heard) == {(MemberRef(GROUP, MemberId("a")), reason)}
 
 
 async def test_member_whose_assignment_stays_hears_nothing_of_a_new_epoch(autojump_clock: MockClock) -> None:

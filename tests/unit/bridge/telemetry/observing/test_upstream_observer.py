@@ -1,24 +1,27 @@
-"""What is asked of brokers on behalf of translated members is followed as their consumer group."""
+"""What is asked of brokers on behalf of translated members is followed as their consumer group, and what their clients
+ask as it is on the other roads.
+"""
 
 from dataclasses import replace
 
-import pytest
-
 from bridge.session.contracts import BrokerAccess, OnAnswer
-from bridge.telemetry import observing
+from bridge.telemetry.following.fact_writer import FROZEN_US
 from bridge.telemetry.observing import Guard, UpstreamObserver
-from bridge.telemetry.schema.facts import GroupConverted, RebalanceBegan
+from bridge.telemetry.schema.facts import CommitPassed, GroupConverted, MemberLeft, PhaseBegan, RebalanceBegan
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, native_join
 from tests.support.heard import Ears
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from tests.support.passing_words import beat as classic_beat
+from tests.support.passing_words import beaten, join, joined, leave, left, named, sync, synced
 from tests.support.upstream_world import TOPIC_ID, granted, refused, unchanged
-from translators.dialects.classic import SyncGroupReply
+from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.consumer_protocol import encode_assignment
+from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
+    ClientIdentity,
     GroupId,
     MemberId,
     MemberRef,
@@ -26,8 +29,8 @@ from translators.dialects.ids import (
     Topic,
     TopicId,
     TopicIdPartition,
-    TopicPartition,
     Via,
+    via_of,
 )
 
 OWN, OTHER = 3, 4
@@ -49,6 +52,23 @@ class Way:
         on_answer(self.reply)
 
 
+class Clients:
+    """Takes what clients ask; who answers is the test."""
+
+    def __init__(self) -> None:
+        self.submitted: list[Request] = []
+        self.gone: list[int] = []
+
+    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
+        self.submitted.append(request)
+
+    def beat(self, client: ClientIdentity, request: Heartbeat | ConsumerGroupHeartbeat) -> bool:
+        return True
+
+    def disconnected(self, connection: int) -> None:
+        self.gone.append(connection)
+
+
 class Heard:
     """A follower at the ears of one member's conversation."""
 
@@ -56,10 +76,14 @@ class Heard:
         self.ears = Ears()
         self.ears.topics.change([Topic(TOPIC_ID, TOPIC, 3)], ())
         self.ways: dict[int, Way] = {OWN: Way(OWN), OTHER: Way(OTHER)}
-        upstream_observer = UpstreamObserver(self.ears.follower, Guard(), lambda: 5)
+        self.now_us = 5
+        self.guard = Guard()
+        upstream_observer = UpstreamObserver(self.ears.follower, self.guard, lambda: self.now_us)
         upstream_observer.client_of = lambda _: CLIENT
         self.access = upstream_observer.over(self._way)
         self.observer = upstream_observer
+        self.clients = Clients()
+        self.requests = upstream_observer.over_requests(self.clients)
         self.delivered: list[tuple[RequestRef, Reply]] = []
         self.deliver = upstream_observer.over_answers(lambda ref, reply: self.delivered.append((ref, reply)))
         self.answers: list[Reply | None] = []
@@ -77,16 +101,37 @@ class Heard:
         assert self.answers[-1] == reply
         return self.ears.log.lines()[before:]
 
-    def sync(self, *partitions: int, error: ErrorCode = ErrorCode.NONE) -> list[str]:
-        """Let the member's client be handed out these; gives what is said of it."""
-        before = len(self.ears.log.lines())
-        ref = RequestRef(0, OWN, len(self.delivered))
-        self.observer.sync_came(ref, MemberRef(GROUP, MemberId("a")))
-        blob = encode_assignment(frozenset(TopicPartition(TOPIC, one) for one in partitions))
-        reply = SyncGroupReply(error=error, assignment=blob)
+    def come(self, request: Request, connection: int = OWN) -> RequestRef:
+        """Let a client ask."""
+        ref = RequestRef(0, connection, len(self.clients.submitted))
+        self.requests.submit(ref, CLIENT, via_of(ref), request)
+        assert self.clients.submitted[-1] is request
+        return ref
+
+    def answer(self, ref: RequestRef, reply: Reply) -> None:
+        """Let a client be answered."""
         self.deliver(ref, reply)
         assert self.delivered[-1] == (ref, reply)
+
+    def hear(self, request: Request, reply: Reply) -> list[str]:
+        """Let a client ask and be answered at once; gives what is said of it."""
+        before = len(self.ears.log.lines())
+        self.answer(self.come(request), reply)
+        assert self.guard.bugs == 0
         return self.ears.log.lines()[before:]
+
+    def sync(self, *partitions: int, error: ErrorCode = ErrorCode.NONE) -> list[str]:
+        """Let the member's client be handed out these; gives what is said of it."""
+        return self.hear(sync("a", 1), synced(*partitions, error=error))
+
+    def form(self, *partitions: int) -> None:
+        """Let an eager client join alone, be handed out these, and fetch them."""
+        joining = self.come(join("a"))
+        self.ask(native_join("a"), granted(1, *partitions))
+        self.answer(joining, joined("a", 1))
+        self.sync(*partitions)
+        self.ears.follower.fetched(CLIENT, named(*partitions), False, self.now_us)
+        assert self.ears.follower.groups[GROUP].rebalance is None
 
     def has(self) -> list[int]:
         """The partitions that the member's client has, as far as the log says."""
@@ -205,7 +250,7 @@ def test_grant_is_told_when_the_client_is_handed_it_out() -> None:
     assert heard.has() == [0]
     assert not any("t-1" in line or "fetching" in line for line in heard.ask(beat(1), granted(2, 0, 1)))
     assert heard.ears.follower.groups[GROUP].rebalance is not None
-    assert heard.sync(0, error=ErrorCode.REBALANCE_IN_PROGRESS) == []
+    assert heard.sync(0, error=ErrorCode.NOT_COORDINATOR) == []
     assert "partitions-assigned t-1" in heard.sync(0, 1)
     assert heard.has() == [0, 1]
     assert heard.ears.follower.groups[GROUP].rebalance is None
@@ -251,14 +296,154 @@ def test_member_that_is_given_back_waits_for_no_grant() -> None:
     heard.ears.follower.settled(GROUP, Road.PASSING, {}, 7)
     (member,) = heard.ears.follower.groups[GROUP].members.values()
     assert member.due is None
-    assert heard.sync(0) == []
 
 
-def test_syncs_that_are_never_answered_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their connection is gone; the oldest go first."""
-    monkeypatch.setattr(observing, "SYNCS_OPEN_MAX", 1)
+# ------------------------------------------------------------------ what a classic client itself asks
+
+
+def test_newcomer_waits_from_its_joingroup_to_the_answer_of_its_syncgroup() -> None:
+    """Of which the log had nothing but the moment of the broker's answer."""
     heard = Heard()
-    heard.ask(native_join("a"), granted(1, 0))
-    for number in (8, 9):
-        heard.observer.sync_came(RequestRef(0, OWN, number), MemberRef(GROUP, MemberId("a")))
-    assert len(heard.observer._syncing) == 1
+    heard.now_us = 10
+    joining = heard.come(join("a"))
+    heard.now_us = 20
+    heard.ask(native_join("a"), granted(1, 0, 1))
+    heard.now_us = 30
+    heard.answer(joining, joined("a", 1))
+    heard.now_us = 45
+    heard.sync(0, 1)
+    assert heard.ears.log.lines("a") == [
+        "member-joined",
+        "begins joining",
+        "ends joining",
+        "begins syncing",
+        "ends syncing",
+        "told assign by SyncGroup",
+        "partitions-assigned t-0 t-1",
+        "begins fetching",
+        "begins stable",
+    ]
+    began = [one.stamp.mono_us for one in heard.ears.log.events if isinstance(one.fact, PhaseBegan)]
+    assert began == [10, 30, 45, 45]
+    (member,) = heard.ears.follower.groups[GROUP].members.values()
+    assert (member.is_eager, member.inputs.assignors, member.inputs.session_timeout_ms) == (True, ("range",), 10_000)
+    assert heard.ears.follower.groups[GROUP].rebalance is None
+
+
+def test_eager_client_that_is_called_is_followed_as_on_road_embedded() -> None:
+    """It reads until it hears of the call; from then on until its SyncGroup is answered it has nothing."""
+    heard = Heard()
+    heard.form(0, 1)
+    assert not any("revok" in line or "told" in line for line in heard.ask(beat(1), granted(2, 0)))
+    assert heard.hear(classic_beat("a", 1), beaten()) == []
+    called = heard.hear(classic_beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    assert called == ["told revoke by Heartbeat", "partitions-told t-0 t-1", "ends stable", "begins revoking"]
+    before = len(heard.ears.log.lines())
+    joining = heard.come(join("a"))
+    lets_go = ["member-rejoined", "ends revoking", "partitions-released t-0 t-1", "begins joining"]
+    assert heard.ears.log.lines()[before:] == lets_go
+    assert heard.ask(replace(beat(2), owned=frozenset()), granted(2, 0)) == []
+    assert heard.ears.follower.groups[GROUP].rebalance is not None
+    before = len(heard.ears.log.lines())
+    heard.answer(joining, joined("a", 2))
+    assert heard.ears.log.lines()[before:] == ["ends joining", "begins syncing"]
+    synced_lines = heard.sync(0)
+    assert synced_lines[:5] == [
+        "ends syncing",
+        "told assign by SyncGroup",
+        "partitions-assigned t-0",
+        "begins fetching",
+        "begins stable",
+    ]
+    assert "rebalance-ended completed" in synced_lines
+    assert heard.has() == [0]
+
+
+def test_cooperative_client_gives_up_no_more_than_it_is_told_to() -> None:
+    """By the answer to its first SyncGroup; its second JoinGroup names the rest."""
+    heard = Heard()
+    joining = heard.come(join("a", "cooperative-sticky"))
+    heard.ask(native_join("a"), granted(1, 0, 1))
+    heard.answer(joining, joined("a", 1))
+    heard.sync(0, 1)
+    heard.ears.follower.fetched(CLIENT, named(0, 1), False, 5)
+    heard.ask(beat(1), granted(2, 0))
+    called = heard.hear(classic_beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    assert called == ["told rejoin by Heartbeat", "ends stable", "begins revoking"]
+    rejoined = heard.hear(join("a", "cooperative-sticky", owned=(0, 1)), joined("a", 2))
+    assert rejoined == ["member-rejoined", "ends revoking", "begins joining", "ends joining", "begins syncing"]
+    revoked = heard.sync(0)
+    assert revoked == ["ends syncing", "partitions-told t-1", "told revoke by SyncGroup", "begins revoking"]
+    again = heard.hear(join("a", "cooperative-sticky", owned=(0,)), joined("a", 2))
+    assert "partitions-released t-1" in again
+    heard.ask(replace(beat(2), owned=frozenset((TopicIdPartition(TOPIC_ID, 0),))), unchanged(2))
+    assert "rebalance-ended completed" in heard.sync(0)
+
+
+def test_members_are_followed_by_the_ids_that_their_broker_knows() -> None:
+    """One that was taken over from a seat of the bridge says another one all its life."""
+    heard = Heard()
+    heard.ask(native_join("seat"), granted(1, 0))
+    heard.observer.seat_id = lambda member: MemberId("seat") if member.member_id == "a" else member.member_id
+    rejoined = heard.hear(join("a"), joined("a", 1))
+    assert rejoined == ["member-rejoined", "ends stable", "begins joining", "ends joining", "begins syncing"]
+    assert "partitions-assigned t-0" in heard.sync(0)
+    heard.hear(classic_beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    heard.hear(leave("a", "we close"), left("a"))
+    (gone,) = heard.ears.log.of(MemberLeft)
+    assert isinstance(gone, MemberLeft)
+    assert (gone.member_id, gone.reason, list(heard.ears.follower.groups)) == ("seat", "we close", [])
+
+
+def test_commit_that_fails_is_told_of() -> None:
+    """Plans and reports count those: on this road there were none, whatever became of them. Others go by unheard."""
+    heard = Heard()
+    heard.form(0)
+    commit = commit_request(member_id="a")
+    assert heard.hear(commit, committed(commit, ErrorCode.ILLEGAL_GENERATION)) == ["commit-passed t-0"]
+    (passed,) = heard.ears.log.of(CommitPassed)
+    assert isinstance(passed, CommitPassed)
+    assert (passed.member_id, passed.error) == ("a", "ILLEGAL_GENERATION")
+    heard.come(commit)
+    assert heard.observer._open == {OWN: {}}
+
+
+def test_connection_that_is_gone_is_waited_for_no_more() -> None:
+    """Nobody answers what came by it."""
+    heard = Heard()
+    heard.form(0)
+    heard.come(classic_beat("a", 1))
+    heard.requests.disconnected(OWN)
+    assert (heard.clients.gone, heard.observer._open) == ([OWN], {})
+    assert heard.requests.beat(CLIENT, classic_beat("a", 1))
+
+
+def test_why_a_member_leaves_is_what_its_machine_says() -> None:
+    """The broker is told the same of one that said goodbye and of one that was never heard again."""
+    for reason, told in ((DepartReason.LEFT, "left left"), (DepartReason.SESSION_EXPIRED, "left session-expired")):
+        heard = Heard()
+        heard.form(0)
+        heard.observer.departs(MemberRef(GROUP, MemberId("a")), reason)
+        assert told in heard.ask(replace(beat(1), member_epoch=-1), unchanged(-1))
+        assert heard.ears.follower._consumer.departing == {}
+
+
+def test_client_that_is_to_hear_of_a_change_is_not_frozen() -> None:
+    """It is called by its own next heartbeat, which may be 15 s away; a rebalance that waits for nobody else waits."""
+    heard = Heard()
+    heard.form(0)
+    heard.ask(beat(1), granted(2, 0, 1))
+    heard.ears.follower.spoke(OWN, heard.now_us)
+    heard.ears.follower.expire(heard.now_us + 2 * FROZEN_US)
+    assert heard.ears.follower.groups[GROUP].rebalance is not None
+
+
+def test_join_that_is_refused_leaves_a_member_where_it_is() -> None:
+    """Its client comes again; one that is none any more is gone."""
+    heard = Heard()
+    heard.form(0)
+    assert heard.hear(join("a"), joined("a", -1, error=ErrorCode.NOT_COORDINATOR)) == []
+    assert heard.has() == [0]
+    gone = heard.hear(join("a"), joined("a", -1, error=ErrorCode.UNKNOWN_MEMBER_ID))
+    assert "left session-expired" in gone
+    assert GROUP not in heard.ears.follower.groups

@@ -144,7 +144,7 @@ def test_reasons_for_leaving_that_nobody_asks_for_are_bounded(monkeypatch: pytes
     monkeypatch.setattr(following, "DEPARTING_MAX", 2)
     ears = Ears()
     for number in range(5):
-        ears.follower.departs(GroupId(f"g{number}"), join("a").member_id, Departure.LEFT)
+        ears.follower.departs(GroupId(f"g{number}"), join("a").member_id, Departure.LEFT, Road.EMBEDDED)
     assert len(ears.follower.engine.departing) <= 2
 
 
