@@ -55,6 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--versions", default=",".join(VERSIONS), help="of Kafka (all)")
     parser.add_argument("--bridge", type=int, default=50, help="how often the bridge is killed (50)")
     parser.add_argument("--brokers", type=int, default=12, help="how often the broker is killed (12)")
+    parser.add_argument(
+        "--session-ms", type=int, default=0, help="longer sessions, where a broker starts slowly (45000)"
+    )
     parser.add_argument("--seed", default=uuid.uuid4().hex[:6], help="who dies when; printed")
     parser.add_argument("--kept", type=Path, help="keep logs and data here instead of removing them")
     parser.add_argument("--page", type=Path, help="write the result page here")
@@ -74,6 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 def play_all(directory: Path, wished: argparse.Namespace) -> list[tuple[str, Outcome]]:
     """Each outcome with the version of its broker."""
     wardrobe, found = Wardrobe(directory), []
+    wardrobe.least_session_ms = wished.session_ms
     fleets = [name for name in wished.fleets.split(",") if name]
     for version in wished.versions.split(","):
         courses = [course for name in fleets if (course := in_peace(name, version)) is not None]
@@ -140,6 +144,7 @@ def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) ->
         for name, chosen, whole in (("fleets", wished.fleets, TROUPES), ("versions", wished.versions, VERSIONS))
         if chosen != ",".join(whole)
     )
+    only += f" --session-ms {wished.session_ms}" if wished.session_ms else ""
     command = f"python -m tests.moves{only} --bridge {wished.bridge} --brokers {wished.brokers} --seed {wished.seed}"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -23,7 +23,9 @@ SECOND_NS = 1_000_000_000
 def wished(bridge: int = 50, brokers: int = 12) -> argparse.Namespace:
     """What was asked for."""
     fleets, versions = ",".join(TROUPES), ",".join(VERSIONS)
-    return argparse.Namespace(fleets=fleets, versions=versions, bridge=bridge, brokers=brokers, seed="848")
+    return argparse.Namespace(
+        fleets=fleets, versions=versions, bridge=bridge, brokers=brokers, session_ms=0, seed="848"
+    )
 
 
 def courses(death: str, brokers: int = 12) -> list[Course]:
@@ -111,7 +113,8 @@ def test_everything_that_may_not_be_is_counted_and_named() -> None:
 def test_command_of_the_page_plays_the_same_again() -> None:
     """A page of some fleets at one version named a command that plays all of them at all."""
     some = wished()
-    some.fleets, some.versions = "", "4.1.1"
-    assert '`python -m tests.moves --fleets "" --versions "4.1.1" --bridge 50 --brokers 12 --seed 848`' in page(
-        some, []
+    some.fleets, some.versions, some.session_ms = "", "4.1.1", 90_000
+    command = (
+        'python -m tests.moves --fleets "" --versions "4.1.1" --session-ms 90000 --bridge 50 --brokers 12 --seed 848'
     )
+    assert f"`{command}`" in page(some, [])
