@@ -103,10 +103,7 @@ class ConsumerFollower:
             if not member.told and member.phase is Phase.REVOKING:
                 self._writer.rest(group, member, at_us)
         if inputs.owned is not None and member.due is not None and not group.is_led:
-            used = member.due & inputs.owned
-            if not used <= member.assigned:
-                # Its SyncGroup went by unheard.
-                self._note_use(group, member, used, at_us)
+            self._note_use(group, member, member.due & inputs.owned, at_us)
 
     def report_answered(
         self,
@@ -220,9 +217,11 @@ class ConsumerFollower:
         self._note_use(group, member, granted & owned, at_us)
 
     def _note_use(self, group: GroupTrack, member: MemberTrack, partitions: Partitions, at_us: int) -> None:
-        """A classic client in whose place the bridge asks uses these, of which nobody heard that they were given."""
+        """A classic client in whose place the bridge asks uses these, of which nobody heard that they were given; one
+        that joins is to hear of them by its SyncGroup, whatever its broker is told before.
+        """
         gained = partitions - member.assigned
-        if gained:
+        if gained and member.phase not in AT_WORK:
             self._silence.taken(group, member, gained, at_us)
             self._writer.inform(group, member, News.ASSIGN, Carrier.SYNC_GROUP, at_us)
             self._writer.assign(group, member, gained, at_us)

@@ -343,6 +343,8 @@ def test_eager_client_that_is_called_is_followed_as_on_road_embedded() -> None:
     lets_go = ["member-rejoined", "ends revoking", "partitions-released t-0 t-1", "begins joining"]
     assert heard.ears.log.lines()[before:] == lets_go
     assert heard.ask(replace(beat(2), owned=frozenset()), granted(2, 0)) == []
+    # What its broker is told that it has it hears by its SyncGroup.
+    assert heard.ask(replace(beat(2), owned=frozenset((TopicIdPartition(TOPIC_ID, 0),))), unchanged(2)) == []
     assert heard.ears.follower.groups[GROUP].rebalance is not None
     before = len(heard.ears.log.lines())
     heard.answer(joining, joined("a", 2))
