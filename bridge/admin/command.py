@@ -87,7 +87,10 @@ def _show_groups(screen: Screen, answer: Mapping[str, object]) -> None:
     if rows:
         show_used(screen, GROUP_COLUMNS, rows)
     else:
-        click.echo("The bridge coordinates no group yet: a group appears with its first member.")
+        click.echo(
+            "The bridge coordinates no group yet: a group appears with its first member; `epochbridge census` shows "
+            "those on road pass."
+        )
 
 
 def _show_group(screen: Screen, answer: Mapping[str, object]) -> None:

@@ -88,8 +88,7 @@ async def unknown_group(name: str) -> Response:
     """404 with a sentence: there is no such group."""
     shown = name if len(name) <= NAME_CHARS_SHOWN else f"{name[:NAME_CHARS_SHOWN]}…"
     sentence = (
-        f"the bridge coordinates no group {shown!r}; on the roads pass and upstream a group is its broker's, and one "
-        "of the bridge's own appears with its first member; `epochbridge groups` lists those that come by the bridge "
-        "with their roads, and `epochbridge census` all of the cluster"
+        f"the bridge coordinates no group {shown!r}; one on road pass is its broker's, and `epochbridge census` shows "
+        "it; others appear with their first member, and `epochbridge groups` lists them"
     )
     return await show(error_document("EB-ADMIN-004", sentence), 404)

@@ -71,7 +71,7 @@ def move(context: click.Context, /, group: str, *, as_json: bool, admin: str, **
     if as_json:
         print_as_is(wait.raw)
     elif not is_shown:
-        _show(context.obj, wait.answer)
+        _show(context.obj, wait.answer, is_tried=bool(how["dry_run"]))
         if goes_on(wait.answer):
             context.obj.show_line("it goes on: `epochbridge moves` lists how far it is, and --wait shows it to its end")
     if _has_failed(wait.answer, is_ending=bool(how["stop"])):
@@ -169,12 +169,11 @@ def _watch(screen: Screen, wait: Wait, *, as_json: bool) -> bool:
     return not as_json
 
 
-def _show(screen: Screen, answer: Mapping[str, object]) -> None:
-    lines, columns, rows = frame(answer)
-    for line in lines:
+def _show(screen: Screen, answer: Mapping[str, object], *, is_tried: bool) -> None:
+    for line in move_lines(answer, is_tried=is_tried):
         screen.show_line(line)
-    if rows:
-        show_used(screen, columns, rows)
+    if rows := moving_rows(answer):
+        show_used(screen, MOVING_COLUMNS, rows)
 
 
 def _has_failed(answer: Mapping[str, object], *, is_ending: bool) -> bool:

@@ -31,9 +31,14 @@ def move_rows(answer: Answer) -> list[tuple[str, ...]]:
     ]
 
 
-def move_lines(move: Answer) -> list[str]:
-    """What holds for the whole move: from where to where, how far it is, why not, and what to do then."""
+def move_lines(move: Answer, *, is_tried: bool = False) -> list[str]:
+    """What holds for the whole move: from where to where, how far it is, why not, and what to do then.
+
+    `is_tried`: nobody is moved, and nothing is done that could be made.
+    """
     named = {key: _text(move.get(key)) for key in ("group_id", "from", "to", "stage")}
+    if is_tried and move.get("stage") == "done":
+        named["stage"] = "not moved"
     named["verdict"] = _text(move.get("verdict") or (LOOKING if is_prepared(move) else ""))
     lines = ["group {group_id}: {from} -> {to}, {stage}: {verdict}".format_map(named)]
     for obstacle in _mappings(move.get("obstacles")):

@@ -144,10 +144,9 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
     clients = Clients(watch.over_answers(partial(reply_routes.deliver, road=Road.EMBEDDED)), reply_routes.access)
     groups = EmbeddedGroups(owner, questions, clock, clients, embedded_settings(config))
     upstream = _watched_upstream(config, questions, reply_routes, groups.supervised, watch)
-    router = Router(settings.rules, read_regex=read_regex)
+    router, failures = Router(settings.rules, read_regex=read_regex), groups.supervised
     places = GroupPlaces(router, questions, partial(road_of_members, groups, upstream), groups.holds, clock.now_ms)
     groups.locate_coordinators(questions.coordinator_of)
-    failures = groups.supervised
     between = Between(
         router=router,
         stays=places,

@@ -12,7 +12,16 @@ from bridge.coordinators.moving.engine_members import find_in_engine
 from bridge.coordinators.moving.preflight import Preflight
 from bridge.coordinators.moving.sight import Tell
 from bridge.coordinators.moving.surroundings import SCOUT_ID, Around
-from bridge.coordinators.moving.survey import CLASSIC_MEMBER, Survey, already_there, left_out, nobody, survey
+from bridge.coordinators.moving.survey import (
+    CLASSIC_MEMBER,
+    Survey,
+    already_there,
+    is_its_brokers,
+    is_no_member,
+    left_out,
+    nobody,
+    survey,
+)
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.roster import Roster
@@ -134,7 +143,12 @@ class Candidates:
         """Nobody is left to be moved: a group that is where it is ordered to is told so."""
         here = self.around.upstream.members_of(order.group_id)
         are_there = bool(here) and here.keys() >= set(order.members) and order.destination is Road.UPSTREAM
-        return already_there(order) if are_there else nobody(order.group_id)
+        if are_there:
+            return already_there(order)
+        if order.members:
+            return is_no_member(order)
+        stays = order.destination is Road.PASS and self.router.road(order.group_id) is Road.PASS
+        return is_its_brokers(order.group_id) if stays else nobody(order.group_id)
 
     def is_for_newcomers(self, order: MoveOrder, found: Members | tuple[Obstacle, ...]) -> bool:
         """Whether all members of a group are there already, but by themselves: the order says where newcomers go."""

@@ -474,7 +474,11 @@ class Journey:
     def _conclude(self, refusal: Refused | None, moved: int) -> None:
         progress, destination = self.progress, self._order.destination
         stays = progress.now.count(MemberStage.STAYS)
+        gone = progress.now.count(MemberStage.GONE)
         remain = counted(stays, "stays where it was", "stay where they were")
+        if gone and not stays:
+            # What ended it is said of those who are not there any more: a client that died is left by nobody.
+            remain = counted(gone, "is gone", "are gone")
         words = f"{counted(moved, 'member is', 'members are')} on {destination}"
         if refusal is not None or (stays and not moved):
             why = "the broker won't have them there" if refusal is None else refusal.reason or refusal.code.name

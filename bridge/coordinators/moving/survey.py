@@ -28,6 +28,8 @@ REBALANCE_TIMEOUT_MS = 300_000
 """The same of its rebalance timeout: Java's default `max.poll.interval.ms`."""
 UNHEARD_GENERATION = -1
 SHARE_OF_SESSION = 3
+NAMED_MAX = 3
+"""How many members an obstacle names."""
 """A request is held for at most this part of the shortest session in its group."""
 AT_REST = "Stable"
 CLASSIC_MEMBER = 0
@@ -221,6 +223,26 @@ def already_there(order: MoveOrder) -> Obstacle:
         "EB-MOVE-103",
         f"{whom} of {quote(order.group_id)} are on {order.destination} already",
         "nothing is left to do: `epochbridge describe` shows them",
+    )
+
+
+def is_its_brokers(group_id: GroupId) -> Obstacle:
+    """It is to go back to its broker, and nobody of it is here."""
+    return Obstacle(
+        "EB-MOVE-103",
+        f"this bridge has no member of {quote(group_id)}, which is its broker's already",
+        "nothing is left to do: `epochbridge census` shows whether there is such a group and who its members are",
+    )
+
+
+def is_no_member(order: MoveOrder) -> Obstacle:
+    """Nobody has the ids that are named."""
+    named = ", ".join(quote(one) for one in order.members[:NAMED_MAX])
+    return Obstacle(
+        "EB-MOVE-103",
+        f"{quote(order.group_id)} has no member that could be moved of those that are named: {named}",
+        "take their ids from `epochbridge census` with the group's name; a client has another one when it has joined"
+        " anew",
     )
 
 

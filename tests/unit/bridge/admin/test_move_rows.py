@@ -31,6 +31,14 @@ def test_refusal_is_listed_with_its_reasons() -> None:
     assert move_lines({"stage": "preparing"}) == ["group -: - -> -, preparing: it is looked whether it can be made"]
 
 
+def test_order_that_is_only_tried_is_not_said_to_be_done() -> None:
+    """Who reads `done` takes it for made; a refusal is one either way."""
+    assert move_lines({"stage": "done", "verdict": "it can be"}, is_tried=True) == [
+        "group -: - -> -, not moved: it can be"
+    ]
+    assert move_lines({"stage": "refused"}, is_tried=True) == ["group -: - -> -, refused: -"]
+
+
 def test_who_stays_or_is_gone_does_not_count() -> None:
     """Of two who are to move one has."""
     members = [{"stage": stage} for stage in ("moved", "waiting", "stays", "gone")]

@@ -139,7 +139,10 @@ def test_served_bridge_is_asked_by_groups_and_describe(capsys: pytest.CaptureFix
         os.kill(process.pid, signal.SIGTERM)
         process.communicate(timeout=WAIT_S)
     shown = capsys.readouterr()
-    assert shown.out == 'The bridge coordinates no group yet: a group appears with its first member.\n{"groups":[]}\n'
+    assert shown.out == (
+        "The bridge coordinates no group yet: a group appears with its first member; `epochbridge census` shows those "
+        'on road pass.\n{"groups":[]}\n'
+    )
     assert shown.err.startswith("Error: EB-ADMIN-004: the bridge coordinates no group 'orders'; ")
 
 

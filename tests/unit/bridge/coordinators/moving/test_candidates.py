@@ -29,12 +29,16 @@ MEMBERS = {"a": ZERO, "b": frozenset[TopicPartition]()}
 
 async def code(world: MovingWorld, to: Road = Road.UPSTREAM, origin: Road = Road.PASS, *members: str) -> str:
     """The one obstacle in the way of an order."""
-    order = MoveOrder(GROUP, to, tuple(map(MemberId, members)))
+    return (await obstacle(world, MoveOrder(GROUP, to, tuple(map(MemberId, members))), origin)).code
+
+
+async def obstacle(world: MovingWorld, order: MoveOrder, origin: Road = Road.PASS) -> Obstacle:
+    """The same in full."""
     found = await world.candidates.find(order, origin)
     assert isinstance(found, tuple), found
-    (obstacle,) = found
-    assert isinstance(obstacle, Obstacle)
-    return obstacle.code
+    (stands,) = found
+    assert isinstance(stands, Obstacle)
+    return stands
 
 
 async def test_members_at_the_broker_are_found_at_rest(autojump_clock: MockClock) -> None:
@@ -88,6 +92,9 @@ async def test_what_stands_in_the_way_is_named(autojump_clock: MockClock, monkey
         assert await code(world, Road.PASS, Road.EMBEDDED, "a") == "EB-MOVE-203"
         assert await code(world, Road.PASS, Road.EMBEDDED) == "EB-MOVE-233"
         assert await code(world, Road.PASS, Road.UPSTREAM) == "EB-MOVE-103"
+        assert "is its broker's already" in (await obstacle(world, MoveOrder(GROUP, Road.PASS))).sentence
+        named = MoveOrder(GROUP, Road.UPSTREAM, (MemberId("nobody"),))
+        assert (await obstacle(world, named)).sentence.endswith("named: nobody")
         monkeypatch.setattr(route, "MOVED_MEMBERS_MAX", 1)
         assert await code(world) == "EB-MOVE-205"
         world.upstream.broker.is_down = True

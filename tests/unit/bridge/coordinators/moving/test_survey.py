@@ -10,11 +10,15 @@ from bridge.coordinators.moving.survey import (
     SHORTEST_SESSION_MS,
     UNHEARD_GENERATION,
     hold_ms_of,
+    is_its_brokers,
+    is_no_member,
     left_out,
     nobody,
     survey,
 )
+from bridge.migration.orders import MoveOrder
 from bridge.migration.roster import Roster
+from bridge.migration.route import Road
 from tests.support.moving_world import BLOB, GENERATION, SESSION_MS, classic_join, described
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import JoinGroup, SyncGroup
@@ -101,6 +105,13 @@ def test_empty_group_is_empty() -> None:
     """There is nobody to be moved."""
     assert survey(described({}, "Dead"), Roster()).is_empty
     assert nobody(GROUP).code == "EB-MOVE-103"
+
+
+def test_order_without_anybody_to_be_moved_says_why() -> None:
+    """To one that was at its broker already, and to an id of another life, it was said that there are no members."""
+    assert is_its_brokers(GROUP).sentence == f"this bridge has no member of {GROUP}, which is its broker's already"
+    named = MoveOrder(GROUP, Road.UPSTREAM, members=tuple(MemberId(f"m{number}") for number in range(5)))
+    assert is_no_member(named).sentence.endswith("of those that are named: m0, m1, m2")
 
 
 def test_obstacles_of_a_classic_group() -> None:
