@@ -397,6 +397,15 @@ async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: Mock
         assert world.road("a") is Road.PASS
 
 
+async def test_client_that_died_on_the_way_is_gone(autojump_clock: MockClock) -> None:
+    """It was said that nobody stays where he was, and why."""
+    async with on_the_way_back() as world:
+        await trio.sleep(3 * SESSION_MS / 1_000)
+        told = world.progress()
+        assert told.count(MemberStage.GONE) == 1
+        assert told.verdict.startswith("0 members are on pass, 1 is gone: ")
+
+
 async def test_name_of_a_seat_that_the_broker_has_no_more_ends_with_it(autojump_clock: MockClock) -> None:
     """Its client joins under an id of its own, or never: the name would be kept for good, also in the journal."""
     facts = FakeFacts()
