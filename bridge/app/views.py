@@ -253,15 +253,16 @@ class AppSnapshots:
         return (why,) if why else ()
 
     def troubles(self) -> Sequence[str]:
-        """What clients of some groups are told to come again for, in sentences."""
+        """What clients of some groups, or of some brokers, are told to come again for, in sentences."""
         closed = {"embedded": self._groups.ledger.closed}
         if self._upstream is not None:
             closed["upstream"] = self._upstream.closed
-        return tuple(
+        still = (
             f"groups on road {road} stand still, and their clients are told to come again: {refusal.reason}"
             for road, refusal in closed.items()
             if refusal is not None
         )
+        return (*still, *self._proxy.cluster.unreached())
 
     def counts(self) -> Iterable[GroupCount]:
         """The groups for the metrics, which anybody may ask for as often as it likes: O(groups)."""

@@ -1,7 +1,7 @@
 """The cluster behind the bridge: where its brokers are, what they speak, and connections to them with patience."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as version_of
@@ -60,6 +60,8 @@ HEADERS_ARE_SENT = "; upstream.proxy-protocol is v2, which proxies before broker
 """What makes a broker fall silent or hang up at the first byte."""
 NAMES_ASKED_EVERY_MS = 1_000
 """Whoever comes for a broker that the cluster has not named has it asked again, all of them together so often."""
+UNREACHED_MS = 60_000
+"""So long it is told of a broker that it could not be reached, since nobody may have tried again."""
 SASL_ANSWER_BYTES_MAX = 65_536
 _SIGNS_OF_LIFE = frozenset(
     {
@@ -103,6 +105,7 @@ class UpstreamCluster:
         self._questions: dict[int | None, trio.Lock] = {}
         self._question_of_names = trio.Lock()
         self._names_asked_ms = -NAMES_ASKED_EVERY_MS
+        self._unreached: dict[int, tuple[int, str]] = {}
         self._bootstrap_turn = 0
         self._recollection: ClusterMemory | None = None
         self._recalled_offer: Offered | None = None
@@ -217,7 +220,26 @@ class UpstreamCluster:
         return None
 
     async def _connect_once(self, broker_id: int | None, announcement: bytes) -> SocketTransport:
-        return await self._dial(self._address(broker_id), announcement)
+        try:
+            transport = await self._dial(self._address(broker_id), announcement)
+        except BrokerUnreachable as error:
+            if broker_id is not None:
+                self._unreached[broker_id] = now_ms(), str(error)
+            raise
+        if broker_id is not None:
+            self._unreached.pop(broker_id, None)
+        return transport
+
+    def unreached(self) -> Iterator[str]:
+        """What is to be said of brokers that could not be connected with of late, though the cluster answers: it names
+        them by hosts that only they know, as inside containers, and every client is closed at its second step.
+        """
+        for broker_id, (at_ms, why) in sorted(self._unreached.items()):
+            if self.is_reachable and now_ms() - at_ms < UNREACHED_MS and broker_id in self.directory.brokers:
+                yield (
+                    f"broker {broker_id} can't be reached where the cluster says that it is (advertised.listeners), and"
+                    f" whoever asks for it is closed: {why}"
+                )
 
     async def _dial(self, address: Address, announcement: bytes = b"") -> SocketTransport:
         """One attempt; without an announcement it is the bridge that comes."""

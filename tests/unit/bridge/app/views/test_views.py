@@ -48,8 +48,18 @@ class _Groups:
 
 
 @dataclass
+class _Cluster:
+    told: tuple[str, ...] = ()
+
+    def unreached(self) -> tuple[str, ...]:
+        """Nothing that could not be reached, unless a test says so."""
+        return self.told
+
+
+@dataclass
 class _Proxy:
     why_not_ready: str = ""
+    cluster: _Cluster = field(default_factory=_Cluster)
 
 
 def _snapshots(
@@ -205,6 +215,16 @@ def test_journal_that_can_not_be_written_troubles_its_road_and_turns_nobody_away
     assert told.startswith("groups on road embedded stand still")
     assert told.endswith("EB-JOURNAL-011: the disk is full")
     assert snapshots.readiness() == ()
+
+
+def test_brokers_that_nobody_reaches_trouble_who_asks_for_them() -> None:
+    """While the cluster itself answers."""
+    groups, proxy = (
+        _Groups(OwnedGroup().owner, _JoinChecks({})),
+        _Proxy(cluster=_Cluster(("broker 1 can't be reached",))),
+    )
+    snapshots = AppSnapshots(cast(EmbeddedGroups, groups), cast(Proxy, proxy), _places())
+    assert (snapshots.troubles(), snapshots.readiness()) == (("broker 1 can't be reached",), ())
 
 
 def test_offsets_that_were_changed_elsewhere_are_a_reason_to_look() -> None:

@@ -8,6 +8,7 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.net.cluster import UNREACHED_MS
 from bridge.net.proxy import DOUBTED_RETRY_MS
 from bridge.session.broker_addresses import NO_PORT
 from bridge.session.close_reasons import CloseReason
@@ -366,6 +367,30 @@ async def test_cluster_whose_broker_a_client_could_not_reach_is_asked_again_soon
         assert await cluster.connect(1) is None
         with trio.fail_after(DOUBTED_RETRY_MS / 1_000):
             await cluster.next_look()
+
+
+async def test_broker_that_is_not_where_the_cluster_says_is_told_of(autojump_clock: trio.testing.MockClock) -> None:
+    """Brokers that advertise names of their own network let every client in, and no further; `/readyz` said nothing.
+
+    It is told as long as somebody tries, and no more once one gets through.
+    """
+    broker = ScriptedBroker(advertised_port=free_port())
+    async with front_of(broker, Limits(upstream_wait_max_ms=1_000)) as front:
+        cluster = front.proxy.cluster
+        assert list(cluster.unreached()) == []
+        assert await cluster.connect(1) is None
+        (told,) = cluster.unreached()
+        assert told.startswith("broker 1 can't be reached where the cluster says that it is (advertised.listeners)")
+        assert f"{LOOPBACK}:{broker.advertised_port}: nobody listens there" in told
+        await trio.sleep(UNREACHED_MS / 1_000)
+        assert list(cluster.unreached()) == []
+        assert await cluster.connect(1) is None
+        broker.advertised_port = 0
+        await cluster.refresh()
+        transport = await cluster.connect(1)
+        assert transport is not None
+        transport.close()
+        assert list(cluster.unreached()) == []
 
 
 async def test_cluster_that_goes_while_nobody_comes_is_asked_again_soon(autojump_clock: trio.testing.MockClock) -> None:
