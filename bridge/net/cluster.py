@@ -119,6 +119,8 @@ class UpstreamCluster:
         """Takes what the next life shall know, whenever that may have changed."""
         self.coordinates: Callable[[], bool] = lambda: any(rule.road is Road.EMBEDDED for rule in settings.rules)
         """Whether any group is coordinated here, so that clients are offered what that takes."""
+        self.takes_groups: Callable[[], bool] = lambda: any(rule.road is not Road.PASS for rule in settings.rules)
+        """Whether any group is not passed on, and so some requests of old clients are said anew."""
 
     # -------- what an earlier life knew
 
@@ -334,6 +336,7 @@ class UpstreamCluster:
             answer.versions,
             rewrites_node_endpoints=self._settings.rewrites_node_endpoints,
             has_embedded_rule=self.coordinates(),
+            takes_groups=self.takes_groups(),
         )
         features = offered_features(answer.features, offered)
         return Offered(broker=answer.versions, answer=ApiVersionsAnswer(versions=offered, features=features))

@@ -153,6 +153,7 @@ class Proxy:
         self.broker_ports.begin(self.bootstrap.port, settings.broker_ports)
         self.cluster.keep = services.keep
         self.cluster.coordinates = partial(services.router.serves, Road.EMBEDDED)
+        self.cluster.takes_groups = services.router.takes_groups
         if services.recalled is not None:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
         start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)

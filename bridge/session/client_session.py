@@ -304,10 +304,13 @@ class ClientSession:
 
         None when the broker has no version of the api that can be written here.
         """
-        if slot is not None and slot.api_key == api_key and speaks(offered.broker, api_key, slot.api_version):
-            return slot.api_version
-        spoken = offered.broker.get(api_key)
         lowest, highest = SUPPORTED[api_key]
+        if slot is not None and slot.api_key == api_key:
+            # What is older than all that can be written is said again in the first that can.
+            own = max(slot.api_version, lowest)
+            if speaks(offered.broker, api_key, own):
+                return own
+        spoken = offered.broker.get(api_key)
         if spoken is None or spoken.lowest > highest or spoken.highest < lowest:
             return None
         return min(highest, spoken.highest)

@@ -18,6 +18,7 @@ from bridge.wire.codec.registry import (
     encode_reply,
     error_reply,
     group_ids,
+    is_read,
     peek_group_id,
 )
 from bridge.wire.errors import MalformedFrame, TooManyElements
@@ -74,6 +75,9 @@ NAMES_ONLY = frozenset(
 ASKS_OF_MEMBERS = frozenset((*OF_CLASSIC_MEMBERS, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 """Apis whose answer depends on where the group lives; what admins ask is answered by whoever has it."""
 
+
+_IN_ZOOKEEPER = frozenset((ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH))
+"""Apis whose version 0 is about offsets in ZooKeeper, of which no group knows; a broker without one refuses it."""
 
 JOINS = frozenset((ApiKey.JOIN_GROUP, ApiKey.CONSUMER_GROUP_HEARTBEAT))
 """Apis by which somebody may be the first of a group."""
@@ -201,11 +205,11 @@ class GroupRequests:
         live, as far as that can be.
         """
         key, version, start = header.api_key, header.api_version, header.body_offset
+        if version == 0 and key in _IN_ZOOKEEPER:
+            return Passes(())
         try:
             group_id = peek_group_id(key, version, data[start:], start)
-            if group_id is None:
-                return self._read_batch(header, data, is_placed=is_placed)
-            if group_id in self._router.moved:
+            if group_id is None or group_id in self._router.moved:
                 return self._read_batch(header, data, is_placed=is_placed)
             road = self._road(key, group_id)
             stays = group_id in self._router.staying
@@ -273,8 +277,7 @@ class GroupRequests:
     def unsupported(self, header: RequestHeader, data: bytes | memoryview) -> bytes | None:
         """The UNSUPPORTED_VERSION answer to a request of a `pass` group that the broker can't read; None: none fits."""
         key, version = header.api_key, header.api_version
-        lowest, highest = SUPPORTED[key]
-        if not lowest <= version <= highest:
+        if not is_read(key, version):
             return None
         return self.refusal(header, data, ErrorCode.UNSUPPORTED_VERSION)
 

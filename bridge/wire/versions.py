@@ -24,8 +24,8 @@ KNOWN: dict[int, VersionRange] = {
     ApiKey.FETCH: VersionRange(0, 18),
     ApiKey.LIST_OFFSETS: VersionRange(0, 11),
     ApiKey.METADATA: VersionRange(0, 13),
-    ApiKey.OFFSET_COMMIT: VersionRange(2, 10),
-    ApiKey.OFFSET_FETCH: VersionRange(1, 10),
+    ApiKey.OFFSET_COMMIT: VersionRange(0, 10),
+    ApiKey.OFFSET_FETCH: VersionRange(0, 10),
     ApiKey.FIND_COORDINATOR: VersionRange(0, 6),
     ApiKey.JOIN_GROUP: VersionRange(0, 9),
     ApiKey.HEARTBEAT: VersionRange(0, 4),
@@ -102,9 +102,14 @@ The one table of versions: the codecs read and write their APIs at all versions 
 `FIRST_READABLE`.
 """
 
-FIRST_READABLE: dict[int, int] = {ApiKey.DESCRIBE_CONFIGS: 1}
-"""Versions before these pass unread: Kafka 4 does not describe them any more, and no client that speaks them knows the
-settings of groups.
+FIRST_READABLE: dict[int, int] = {ApiKey.OFFSET_COMMIT: 2, ApiKey.OFFSET_FETCH: 1, ApiKey.DESCRIBE_CONFIGS: 1}
+"""Versions before these pass unread, but for `SAID_AGAIN`: Kafka 4 does not describe them any more. No client that
+speaks them knows the settings of groups, and version 0 of offsets is about ZooKeeper's.
+"""
+
+SAID_AGAIN: Mapping[int, int] = {ApiKey.OFFSET_COMMIT: 1}
+"""A version that Kafka 4 does not describe, and that is read all the same: brokers are asked in the next one, which
+says as much. Old versions of sarama and librdkafka commit so whatever their broker speaks (KIP-896).
 """
 
 LAST_WITHOUT_NODE_ENDPOINTS: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15}
@@ -132,7 +137,7 @@ MEMBERSHIP = frozenset(
 """With an embedded rule: down to our lowest version and up to the broker's highest; all of ours if it has none.
 
 The upper cap keeps every offered version forwardable for groups on road `pass` without translation. Offsets are not
-here: they live in the broker, so they are offered as it speaks them.
+here: they live in the broker, so they are offered as it speaks them, but for `SAID_AGAIN`.
 """
 
 
@@ -142,13 +147,23 @@ def readable(api_key: int) -> VersionRange:
     return VersionRange(max(lowest, FIRST_READABLE.get(api_key, 0)), highest)
 
 
+def is_said_again(api_key: int, version: int) -> bool:
+    """Whether this version is one of `SAID_AGAIN`."""
+    return SAID_AGAIN.get(api_key) == version
+
+
 def offer(
-    broker: VersionTable, *, rewrites_node_endpoints: bool = False, has_embedded_rule: bool = False
+    broker: VersionTable,
+    *,
+    rewrites_node_endpoints: bool = False,
+    has_embedded_rule: bool = False,
+    takes_groups: bool = False,
 ) -> dict[int, VersionRange]:
-    """What a client of this broker is offered, in order of keys (decision 18).
+    """What a client of this broker is offered, in order of keys (decision 18); `takes_groups`: some group takes another
+    road than `pass`.
 
     Unknown and hidden keys are absent. A version in it that the broker lacks (see `speaks`) can only be answered for
-    groups that are embedded; for others the answer is UNSUPPORTED_VERSION.
+    groups that are embedded, or `SAID_AGAIN`; for others the answer is UNSUPPORTED_VERSION.
     """
     offered: dict[int, VersionRange] = {}
     for api_key in sorted(KNOWN):
@@ -157,7 +172,8 @@ def offer(
         known = _limit(api_key, KNOWN[api_key], rewrites_node_endpoints)
         chosen = _choose(api_key, known, broker.get(api_key), has_embedded_rule)
         if chosen is not None and chosen.lowest <= chosen.highest:
-            offered[api_key] = chosen
+            is_next = takes_groups and is_said_again(api_key, chosen.lowest - 1)
+            offered[api_key] = VersionRange(chosen.lowest - int(is_next), chosen.highest)
     return offered
 
 

@@ -1,6 +1,7 @@
 """OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete between fields and the offsets dialect."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from bridge.wire.codec.api import (
@@ -12,6 +13,8 @@ from bridge.wire.codec.api import (
     error_code,
     instance_id,
 )
+from bridge.wire.codec.schema import NO_VERSION, Field, Message
+from bridge.wire.versions import VersionRange
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicId, TopicName
 from translators.dialects.offsets import (
@@ -36,6 +39,33 @@ from translators.dialects.offsets import (
 AnyCommitT = TypeVar("AnyCommitT", OffsetCommit, TxnOffsetCommit)
 _FIRST_WITH_MEMBER_EPOCH = 9
 _FIRST_WITH_TOPIC_IDS = 10
+_COMMIT_TIME = Field(
+    name="commit_timestamp",
+    kind="int64",
+    is_array=False,
+    versions=VersionRange(1, 1),
+    nullable=NO_VERSION,
+    tagged=NO_VERSION,
+    tag=-1,
+    default=-1,
+    fields=(),
+)
+
+
+def with_commit_time(request: Message) -> Message:
+    """OffsetCommit as brokers before Kafka 4 describe it: in version 1 each offset has the time from which it is kept,
+    in front of its metadata. It is read over: sarama leaves it to the broker, and version 2 can't say it.
+    """
+    return replace(request, fields=_before_metadata(request.fields))
+
+
+def _before_metadata(fields: Sequence[Field]) -> tuple[Field, ...]:
+    found: list[Field] = []
+    for field in fields:
+        if field.name == "committed_metadata":
+            found.append(_COMMIT_TIME)
+        found.append(replace(field, fields=_before_metadata(field.fields)))
+    return tuple(found)
 
 
 def topic_commits(records: Sequence[Record]) -> tuple[TopicCommit, ...]:

@@ -16,14 +16,14 @@ from bridge.wire.codec.api import Api, Fields, Record
 from bridge.wire.codec.classic import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP
 from bridge.wire.codec.configs import ALTER_CONFIGS, DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS, LIST_CONFIG_RESOURCES
 from bridge.wire.codec.consumer import CONSUMER_GROUP_DESCRIBE, CONSUMER_GROUP_HEARTBEAT
-from bridge.wire.codec.offsets import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, TXN_OFFSET_COMMIT
+from bridge.wire.codec.offsets import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, TXN_OFFSET_COMMIT, with_commit_time
 from bridge.wire.codec.primitives import Fault, TooMany, allow, read_uvarint, string_reader
 from bridge.wire.codec.reader import ReadRecord, compile_reader
-from bridge.wire.codec.schema import MESSAGE_KEYS, Direction, load_message
+from bridge.wire.codec.schema import MESSAGE_KEYS, NO_VERSION, Direction, Message, load_message
 from bridge.wire.codec.writer import WriteFields, compile_writer
 from bridge.wire.errors import MalformedFrame, TooManyElements
 from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, request_frame, response_frame
-from bridge.wire.versions import VersionTable, readable
+from bridge.wire.versions import VersionTable, is_said_again, readable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -32,7 +32,12 @@ from translators.dialects.messages import GroupReply, GroupRequest
 # Any message of a known api by api, version and direction: bytes to fields and back, each compiled once.
 
 READABLE: VersionTable = {api_key: readable(api_key) for api_key in MESSAGE_KEYS}
-"""The apis and versions that can be read and written."""
+"""The apis and versions that can be read and written; `is_read` knows the older ones as well that can be read."""
+
+
+def is_read(api_key: int, version: int) -> bool:
+    """Whether requests of this version can be read, and answers to them written."""
+    return version in READABLE.get(api_key, NO_VERSION) or is_said_again(api_key, version)
 
 
 class Place(NamedTuple):
@@ -137,21 +142,26 @@ def _reply_body_offset(api_key: int, version: int, buf: bytes) -> int:
 
 @cache
 def _reader(api_key: int, version: int, direction: Direction) -> ReadRecord:
-    _refuse_unknown(api_key, version)
-    return compile_reader(load_message(api_key, direction), version)
+    return compile_reader(_message(api_key, version, direction), version)
 
 
 @cache
 def _writer(api_key: int, version: int, direction: Direction) -> WriteFields:
+    return compile_writer(_message(api_key, version, direction), version)
+
+
+def _message(api_key: int, version: int, direction: Direction) -> Message:
     _refuse_unknown(api_key, version)
-    return compile_writer(load_message(api_key, direction), version)
+    message = load_message(api_key, direction)
+    is_older = is_said_again(api_key, version) and direction is Direction.REQUEST
+    return with_commit_time(message) if is_older else message
 
 
 def _refuse_unknown(api_key: int, version: int) -> None:
     versions = READABLE.get(api_key)
     if versions is None:
         raise MalformedFrame(api_name(api_key), version, "request_api_key", LENGTH_BYTES, "no api that is read here")
-    if version not in versions:
+    if not is_read(api_key, version):
         reason = f"{version}, but {versions.lowest} to {versions.highest} are spoken"
         raise MalformedFrame(api_name(api_key), version, "request_api_version", _VERSION_OFFSET, reason)
 
@@ -277,7 +287,7 @@ def _api(api_key: int, version: int) -> Api:
     if api is None:
         raise MalformedFrame(api_name(api_key), version, "request_api_key", 4, "no api that is decoded here")
     lowest, highest = SUPPORTED[api_key]
-    if not lowest <= version <= highest:
+    if not lowest <= version <= highest and not is_said_again(api_key, version):
         reason = f"{version}, but {lowest} to {highest} are spoken"
         raise MalformedFrame(api_name(api_key), version, "request_api_version", 6, reason)
     return api

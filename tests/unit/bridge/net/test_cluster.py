@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from bridge.migration.route import Road, Rule
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.net.own_login import TokenFile
@@ -54,6 +55,20 @@ async def test_versions_are_asked_once_and_the_offer_is_the_intersection() -> No
         assert offered.answer.versions[ApiKey.METADATA] == VersionRange(0, 3)
         assert 9_999 not in offered.answer.versions
         assert len(broker.streams) == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_commit_of_old_clients_is_offered_where_a_group_takes_another_road() -> None:
+    """In front of Kafka 4, which begins at 2."""
+    kafka_4 = {**KNOWN, ApiKey.OFFSET_COMMIT: VersionRange(2, 10)}
+    broker = ScriptedBroker(versions=kafka_4)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        for road, lowest in ((Road.PASS, 2), (Road.UPSTREAM, 1), (Road.EMBEDDED, 1)):
+            cluster = cluster_for(replace(settings_for(broker), rules=(Rule("*", road),)))
+            offered = await cluster.offered(None)
+            assert offered is not None
+            assert offered.answer.versions[ApiKey.OFFSET_COMMIT] == VersionRange(lowest, 10)
         nursery.cancel_scope.cancel()
 
 

@@ -252,6 +252,15 @@ def test_question_takes_the_client_s_version_or_the_highest_common_one() -> None
     assert one.version_to_ask(slot, ApiKey.OFFSET_FETCH, low) is None
 
 
+def test_question_is_never_older_than_what_can_be_written() -> None:
+    """A commit of version 1, which names topics by name, is said again in 2, also where the broker speaks 1 and 10."""
+    one = session()
+    slot = one.outbox.reserve(ApiKey.OFFSET_COMMIT, 1, 1)
+    assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, offered()) == 2
+    newer = Offered(broker={ApiKey.OFFSET_COMMIT: VersionRange(3, 10)}, answer=ApiVersionsAnswer())
+    assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, newer) == 10
+
+
 def test_answer_that_somebody_wants_to_see_is_held_and_shown() -> None:
     """Otherwise it streams, as without anybody listening."""
     passing = SeenGroups()

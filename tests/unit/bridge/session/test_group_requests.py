@@ -32,7 +32,14 @@ from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHe
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, TopicName, TopicPartition
-from translators.dialects.offsets import GroupOffsets, OffsetCommit, OffsetFetch, PartitionCommit, TopicCommit
+from translators.dialects.offsets import (
+    GroupOffsets,
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetFetch,
+    PartitionCommit,
+    TopicCommit,
+)
 
 OURS, THEIRS = GroupId("embedded-x"), GroupId("other")
 ROUTER = Router([Rule("embedded-*", Road.EMBEDDED)])
@@ -198,6 +205,25 @@ def test_request_that_the_broker_lacks_gets_unsupported_version() -> None:
         DeleteGroupsReply(groups=(DeletedGroup(THEIRS, ErrorCode.UNSUPPORTED_VERSION),)),
     )
     assert GroupRequests(ROUTER).unsupported(header._replace(api_version=99), frame) is None
+
+
+def test_offsets_of_old_clients_go_by_their_group_but_those_in_zookeeper() -> None:
+    """sarama commits by version 1, which each road takes; version 0 knows no members and is the broker's affair."""
+    commit = OffsetCommit(group_id=OURS, generation=1, member_id=MemberId("m"), instance_id=None, topics=())
+    header, frame = framed(ApiKey.OFFSET_COMMIT, 2, replace(commit, knows_member_epoch=False))
+    retention = b"\xff" * 8
+    assert frame.count(retention) == 1
+    old = header._replace(api_version=1), frame.replace(retention, b"")
+    assert GroupRequests(ROUTER).read(*old) == Taken(
+        Road.EMBEDDED, replace(commit, knows_member_epoch=False), may_ask=True
+    )
+    refusal = GroupRequests(ROUTER).unsupported(*old)
+    assert refusal is not None
+    assert decode_reply(ApiKey.OFFSET_COMMIT, 1, refusal[4:]) == (5, OffsetCommitReply(topics=()))
+    fetch = framed(ApiKey.OFFSET_FETCH, 1, OffsetFetch(groups=(GroupOffsets(group_id=OURS, topics=()),)))
+    for oldest, data in (old, fetch):
+        assert GroupRequests(ROUTER).read(oldest._replace(api_version=0), data) == Passes(())
+        assert GroupRequests(ROUTER).unsupported(oldest._replace(api_version=0), data) is None
 
 
 def test_lists_of_names_have_a_limit_of_their_own() -> None:

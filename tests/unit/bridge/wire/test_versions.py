@@ -7,7 +7,7 @@ import kio.schema
 import pytest
 
 from bridge.wire.apis import ApiKey, Treatment, treatment
-from bridge.wire.versions import KNOWN, MEMBERSHIP, VersionRange, offer, speaks
+from bridge.wire.versions import KNOWN, MEMBERSHIP, VersionRange, is_said_again, offer, readable, speaks
 
 KAFKA_3_9: dict[int, VersionRange] = {
     ApiKey.PRODUCE: VersionRange(0, 11),
@@ -61,8 +61,8 @@ def test_without_embedded_rule_the_offer_is_the_intersection() -> None:
         ApiKey.PRODUCE: VersionRange(0, 9),
         ApiKey.FETCH: VersionRange(0, 15),
         ApiKey.METADATA: VersionRange(0, 12),
-        ApiKey.OFFSET_COMMIT: VersionRange(2, 9),
-        ApiKey.OFFSET_FETCH: VersionRange(1, 9),
+        ApiKey.OFFSET_COMMIT: VersionRange(0, 9),
+        ApiKey.OFFSET_FETCH: VersionRange(0, 9),
         ApiKey.FIND_COORDINATOR: VersionRange(0, 6),
         ApiKey.JOIN_GROUP: VersionRange(0, 9),
         ApiKey.SASL_HANDSHAKE: VersionRange(1, 1),
@@ -76,6 +76,14 @@ def test_without_embedded_rule_the_offer_is_the_intersection() -> None:
         ApiKey.API_VERSIONS: VersionRange(0, 4),
         ApiKey.CONSUMER_GROUP_HEARTBEAT: VersionRange(1, 1),
     }
+
+
+def test_versions_that_are_not_described_pass_unread_but_for_one() -> None:
+    """Kafka 4 describes OffsetCommit from 2 on and OffsetFetch from 1 on; version 0 of both is ZooKeeper's."""
+    assert readable(ApiKey.OFFSET_COMMIT) == VersionRange(2, 10)
+    assert readable(ApiKey.OFFSET_FETCH) == VersionRange(1, 10)
+    said_again = [(key, version) for key in KNOWN for version in range(3) if is_said_again(key, version)]
+    assert said_again == [(ApiKey.OFFSET_COMMIT, 1)]
 
 
 def test_node_endpoints_are_offered_only_when_rewritten() -> None:
@@ -133,6 +141,23 @@ def test_offsets_are_offered_only_as_the_broker_keeps_them() -> None:
     assert offered[ApiKey.TXN_OFFSET_COMMIT] == VersionRange(0, 3)
     absent = {ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.OFFSET_DELETE, ApiKey.DELETE_GROUPS}
     assert absent.isdisjoint(offered)
+
+
+def test_commit_of_old_clients_is_offered_where_groups_are_not_passed_on() -> None:
+    """sarama commits by version 1 up to 2023, without asking anybody, and Kafka 4 begins at 2 (KIP-896)."""
+    kafka_4: dict[int, VersionRange] = {
+        ApiKey.OFFSET_COMMIT: VersionRange(2, 10),
+        ApiKey.OFFSET_FETCH: VersionRange(1, 10),
+    }
+    assert offer(kafka_4)[ApiKey.OFFSET_COMMIT] == VersionRange(2, 10)
+    offered = offer(kafka_4, takes_groups=True)
+    assert offered == {
+        **offer(kafka_4),
+        ApiKey.OFFSET_COMMIT: VersionRange(1, 10),
+    }
+    later: dict[int, VersionRange] = {ApiKey.OFFSET_COMMIT: VersionRange(3, 10)}
+    assert offer(later, takes_groups=True)[ApiKey.OFFSET_COMMIT] == VersionRange(3, 10)
+    assert offer(KAFKA_3_9, takes_groups=True)[ApiKey.OFFSET_COMMIT] == VersionRange(0, 9)
 
 
 def test_disjoint_ranges_are_not_offered() -> None:

@@ -9,16 +9,35 @@ from bridge.net.clock import now_ms
 from bridge.session.close_reasons import CloseReason
 from bridge.session.login import SPARE_MAX_MS
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import Reply, encode_request
+from bridge.wire.codec.registry import Reply, encode_reply, encode_request
+from bridge.wire.versions import KNOWN, VersionRange
 from tests.support.front import front_of
 from tests.support.scripted_broker import ScriptedBroker, request
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId
-from translators.dialects.offsets import GroupOffsets, OffsetFetch
+from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    GroupOffsets,
+    OffsetCommitReply,
+    OffsetFetch,
+)
 
 GROUP = GroupId("embedded-orders")
 QUESTION = OffsetFetch(groups=(GroupOffsets(group_id=GROUP, topics=None),))
+
+
+COMMITTED = (CommittedTopic(name=TopicName("t"), partitions=(CommittedPartition(0, ErrorCode.NONE),)),)
+
+
+def commit_of_sarama(group_id: GroupId, version: int) -> bytes:
+    """A commit of one offset: version 1 has a time with it, version 2 a retention in front of the topics."""
+    retention, time = (b"", bytes(8)) if version == 1 else (b"\xff" * 8, b"")
+    named = len(group_id).to_bytes(2, "big") + group_id.encode()
+    partition = b"\x00\x00\x00\x01" + bytes(4) + bytes(8) + time + b"\xff\xff"
+    body = named + b"\x00\x00\x00\x01\x00\x01m" + retention + b"\x00\x00\x00\x01\x00\x01t" + partition
+    return request(ApiKey.OFFSET_COMMIT, version, 1, body)
 
 
 def beat() -> bytes:
@@ -53,6 +72,38 @@ async def test_question_on_a_connection_that_ended_is_answered_with_nothing() ->
         answers: list[Reply | None] = []
         via.ask(None, QUESTION, answers.append)
         assert answers == [None]
+
+
+@pytest.mark.parametrize("spoken", [VersionRange(0, 9), VersionRange(2, 10)], ids=["Kafka 3.9", "Kafka 4"])
+async def test_commit_of_an_old_client_is_said_again_in_the_next_version(spoken: VersionRange) -> None:
+    """sarama commits by version 1 alone: the bridge hung up on it, whatever the broker spoke (decision 830)."""
+    old, committed = commit_of_sarama(GROUP, version=1), OffsetCommitReply(topics=COMMITTED)
+    said = encode_reply(ApiKey.OFFSET_COMMIT, 2, 0, committed)[8:]
+    versions = {**KNOWN, ApiKey.OFFSET_COMMIT: spoken}
+    broker = ScriptedBroker(versions=versions, bodies={ApiKey.OFFSET_COMMIT: said})
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(old)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        ref, message, via, _ = front.groups.submitted[0]
+        answers: list[Reply | None] = []
+        via.ask(ref, message, answers.append)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert answers == [committed]
+        front.reply_routes.deliver(ref, committed)
+        assert await client.answer() == (1, said)
+    assert broker.requests == [(ApiKey.OFFSET_COMMIT, 1, len(commit_of_sarama(GROUP, version=2)))]
+
+
+async def test_commit_of_an_old_client_passes_as_it_came() -> None:
+    """Where its group is the broker's, which speaks it."""
+    old = commit_of_sarama(GroupId("payments"), version=1)
+    broker = ScriptedBroker(bodies={ApiKey.OFFSET_COMMIT: b"said"})
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(old)
+        assert await client.answer() == (1, b"said")
+    assert broker.requests == [(ApiKey.OFFSET_COMMIT, 1, len(old))]
 
 
 def logged_in(lifetime_ms: int) -> bytes:

@@ -18,6 +18,7 @@ from bridge.wire.codec.registry import (
     encode_request,
     error_reply,
     group_ids,
+    is_read,
     peek_group_id,
     read_fields,
     read_reply_fields,
@@ -120,7 +121,7 @@ def test_fault_in_nested_array_names_path_and_offset() -> None:
         (9999, 0, "request_api_key"),
         (-1, 0, "request_api_key"),
         (ApiKey.JOIN_GROUP, 10, "request_api_version"),
-        (ApiKey.OFFSET_COMMIT, 1, "request_api_version"),
+        (ApiKey.OFFSET_COMMIT, 0, "request_api_version"),
         (ApiKey.JOIN_GROUP, -1, "request_api_version"),
     ],
 )
@@ -160,6 +161,14 @@ def test_every_api_that_the_bridge_answers_is_supported() -> None:
     answered = {key for key, treatment in TREATMENTS.items() if treatment is Treatment.ANSWERED}
     assert set(SUPPORTED) == answered - {ApiKey.API_VERSIONS}
     assert all(READABLE[key] == versions for key, versions in SUPPORTED.items())
+
+
+def test_older_versions_are_read_as_far_as_they_are_said_again() -> None:
+    """Version 1 of OffsetCommit, and neither what is older nor that of another api."""
+    assert [version for version in range(12) if is_read(ApiKey.OFFSET_COMMIT, version)] == [*range(1, 11)]
+    assert [version for version in range(12) if is_read(ApiKey.OFFSET_FETCH, version)] == [*range(1, 11)]
+    assert not is_read(ApiKey.DESCRIBE_CONFIGS, 0)
+    assert not is_read(ApiKey.PRODUCE, 3)
 
 
 def test_every_request_class_belongs_to_one_api() -> None:
