@@ -556,7 +556,7 @@ class ClientConnection:
             self._login.hear(header.api_version, frame)
             self.rights.hear_login(header.api_version, frame)
             self._broker.ask_what_waits()
-        self.session.outbox.fill(decision.slot, frame)
+        self._login.fill(header, decision.slot, frame)
         self.flush()
         self._login.count_steps()
 

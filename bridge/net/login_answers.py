@@ -17,6 +17,7 @@ from bridge.session.bridge_login import BridgeLogin, Said
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
 from bridge.session.outbox import Slot
+from bridge.session.raw_login import BareToken
 from bridge.session.requests import Head
 from bridge.wire.apis import ApiKey
 from bridge.wire.errors import MalformedFrame
@@ -78,7 +79,8 @@ class LoginAnswers:
                 self._session.login.end_in(login.lifetime_ms, now_ms())
         if said.code is not ErrorCode.NONE:
             await trio.sleep(REFUSED_AFTER_S)
-        self._session.outbox.fill(slot, frame)
+        if said.code is ErrorCode.NONE or not isinstance(head.header, BareToken):
+            self._login.fill(head.header, slot, frame)
         self._client.flush()
         self._login.count_steps()
         if said.code is not ErrorCode.NONE:

@@ -9,6 +9,11 @@ from bridge.net.clock import now_ms
 from bridge.net.shared import SMALL_BYTES, InFlight
 from bridge.session.client_session import ClientSession
 from bridge.session.close_reasons import CloseReason
+from bridge.session.outbox import Slot
+from bridge.session.raw_login import BareToken, bare_answer
+from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader
+from bridge.wire.sasl import is_refused
 
 
 class LoginBounds:
@@ -52,6 +57,18 @@ class LoginBounds:
         """The answer to a SaslAuthenticate came."""
         if self._session.login.hear(version, frame, now_ms()):
             self._let_in()
+
+    def fill(self, header: RequestHeader, slot: Slot, frame: bytes) -> None:
+        """Hand on the answer to a step of a login, as bare as the step was that came without a header."""
+        said: bytes | None = frame
+        if isinstance(header, BareToken):
+            said = bare_answer(frame)
+        elif header.api_key == ApiKey.SASL_HANDSHAKE and is_refused(frame):
+            self._session.requests.read_frames()
+        if said is None:
+            self._close(CloseReason.RAW_LOGIN_REFUSED, f"client {header.client_id!r}")
+        else:
+            self._session.outbox.fill(slot, said)
 
     def count_steps(self) -> None:
         """End a connection whose client tries for ever, once it was answered."""

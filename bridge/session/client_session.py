@@ -574,8 +574,6 @@ def _held_for_login(api_key: int) -> bool:
 
 
 def _refused(header: RequestHeader, offered: VersionTable) -> Rejected | None:
-    if header.api_key == ApiKey.SASL_HANDSHAKE and header.api_version == 0:
-        return Rejected(CloseReason.RAW_SASL, f"client {header.client_id!r}")
     if header.api_key not in offered:
         return Rejected(
             CloseReason.UNKNOWN_API, f"{api_name(header.api_key)} v{header.api_version} of client {header.client_id!r}"

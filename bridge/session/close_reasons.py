@@ -52,7 +52,17 @@ class CloseReason(Enum):
     )
     RAW_SASL = (
         "EB-NET-016",
-        "SaslHandshake v0 is followed by bytes without a frame; use a client that sends SaslHandshake v1",
+        (
+            "SaslHandshake v0 is followed by bytes without a frame, of this mechanism nobody knows how many; use a "
+            "client that sends SaslHandshake v1, or PLAIN, SCRAM or OAUTHBEARER"
+        ),
+    )
+    RAW_LOGIN_REFUSED = (
+        "EB-NET-039",
+        (
+            "the broker refused the login of a client that began it by SaslHandshake v0, and so hears of that by the "
+            "end of its connection alone; check the client's sasl.*"
+        ),
     )
     DRAINED = ("EB-NET-017", "the bridge is shutting down")
     TOO_MANY_ELEMENTS = (

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bridge.session.close_reasons import CloseReason
 from bridge.session.limits import Limits
+from bridge.session.raw_login import RawLogin, said_as_next, token_end
 from bridge.wire.apis import CONFIG_APIS, ApiKey, Treatment, treatment
 from bridge.wire.endpoints import carries_node_endpoints
 from bridge.wire.errors import MalformedFrame
@@ -15,6 +16,7 @@ from bridge.wire.frames import (
     LENGTH_BYTES,
     MAX_HEADER_BYTES,
     TLS_RECORD_STARTS,
+    FrameBytes,
     HeaderProgress,
     RequestHeader,
     read_request_header,
@@ -91,6 +93,7 @@ class RequestCutter:
         "_left",
         "_limits",
         "_progress",
+        "_raw",
         "_reads_fetch",
         "frame_bytes_max",
         "heads_cut",
@@ -112,6 +115,8 @@ class RequestCutter:
         self._progress = HeaderProgress()
         self._left = 0
         self._known: tuple[bytes, RequestHeader] | None = None
+        self._raw: RawLogin | None = None
+        """The login whose tokens come next, without headers."""
 
     @property
     def bytes_held(self) -> int:
@@ -132,6 +137,10 @@ class RequestCutter:
         """Say that `count` bytes of the current request went by outside (spliced)."""
         self._left -= count
 
+    def read_frames(self) -> None:
+        """A login was refused at its handshake: frames come next, if anything does."""
+        self._raw = None
+
     def drop(self) -> None:
         """The client is gone: nothing of its half request is kept, for what points here goes later than it does."""
         self._held, self._header, self._left = bytearray(), None, 0
@@ -144,6 +153,8 @@ class RequestCutter:
             self.position = position
             return None
         try:
+            if self._raw is not None:
+                return self._token(self._raw, view, position)
             if self._held:
                 return self._head_from_held(view, position)
             return self._head_from_view(view, position)
@@ -174,6 +185,8 @@ class RequestCutter:
         self.heads_cut += 1
         self.position = end
         self._left = header.frame_bytes - (end - position)
+        if header.api_version == 0 and header.api_key == ApiKey.SASL_HANDSHAKE:
+            return self._begin_raw(header, view[position:end])
         return Head(header, view[position:end], self._left)
 
     def _read_header(self, data: memoryview) -> RequestHeader | None:
@@ -218,6 +231,8 @@ class RequestCutter:
                 self.position = position
                 self._left = header.frame_bytes - len(held)
                 self._held, self._header = bytearray(), None
+                if header.api_version == 0 and header.api_key == ApiKey.SASL_HANDSHAKE:
+                    return self._begin_raw(header, held)
                 return Head(header, bytes(held), self._left)
             step = min(len(view) - position, wanted - len(held))
             if step == 0:
@@ -225,6 +240,27 @@ class RequestCutter:
                 return None
             held += view[position : position + step]
             position += step
+
+    def _begin_raw(self, header: RequestHeader, frame: FrameBytes) -> Head | Rejected:
+        """Tokens come next: the handshake is said as one of which frames come."""
+        self._raw = RawLogin.begun_by(header, frame)
+        if self._raw is None:
+            return Rejected(CloseReason.RAW_SASL, f"client {header.client_id!r}")
+        return Head(*said_as_next(header, frame), 0)
+
+    def _token(self, raw: RawLogin, view: memoryview, position: int) -> Head | None:
+        held = self._held
+        while (wanted := token_end(held, self.frame_bytes_max)) > len(held):
+            step = min(len(view) - position, wanted - len(held))
+            if step == 0:
+                self.position = position
+                return None
+            held += view[position : position + step]
+            position += step
+        self.heads_cut += 1
+        self.position = position
+        self._held, self._raw = bytearray(), raw.after_token()
+        return Head(*raw.request(bytes(held[LENGTH_BYTES:])), 0)
 
     def _wanted(self, header: RequestHeader, data: bytearray | memoryview) -> int | Rejected:
         """How many bytes of a request must be there before it can be decided on."""
@@ -238,6 +274,8 @@ class RequestCutter:
             if header.frame_bytes - LENGTH_BYTES > most:
                 detail = f"api {key} v{header.api_version}, {header.frame_bytes - LENGTH_BYTES} bytes, at most {most}"
                 return Rejected(CloseReason.GROUP_FRAME_TOO_LARGE, detail)
+            return header.frame_bytes
+        if key == ApiKey.SASL_HANDSHAKE and header.api_version == 0:
             return header.frame_bytes
         if key == ApiKey.PRODUCE and produce_is_answered(header, memoryview(data)) is None:
             if len(data) >= min(header.frame_bytes, ACKS_PREFIX_BYTES_MAX):

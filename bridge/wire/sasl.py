@@ -7,7 +7,14 @@ from enum import StrEnum
 
 from bridge.wire.apis import ApiKey, api_name
 from bridge.wire.cursor import Cursor
-from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame, response_frame
+from bridge.wire.frames import (
+    RESPONSE_CORRELATION_OFFSET,
+    FrameBytes,
+    RequestHeader,
+    read_response_header,
+    request_frame,
+    response_frame,
+)
 from bridge.wire.packing import INT16, INT32, INT64, NO_TAGS, nullable_string, uvarint
 from translators.dialects.errors import ErrorCode
 
@@ -74,6 +81,12 @@ def read_handshake(frame: FrameBytes) -> HandshakeAnswer:
     error = _code(cursor)
     count = cursor.int32("mechanisms")
     return HandshakeAnswer(error, tuple(_text(cursor, "mechanisms") for _ in range(max(count, 0))))
+
+
+def is_refused(frame: FrameBytes) -> bool:
+    """Whether an answer to SaslHandshake takes no mechanism; what can't be read is for the client to judge."""
+    end = RESPONSE_CORRELATION_OFFSET + INT32.size + INT16.size
+    return len(frame) < end or bytes(frame[end - INT16.size : end]) != INT16.pack(ErrorCode.NONE)
 
 
 def authenticate_request(token: bytes, client_id: str, version: int = AUTHENTICATE_VERSION) -> bytes:

@@ -33,8 +33,7 @@ KNOWN: dict[int, VersionRange] = {
     ApiKey.SYNC_GROUP: VersionRange(0, 5),
     ApiKey.DESCRIBE_GROUPS: VersionRange(0, 6),
     ApiKey.LIST_GROUPS: VersionRange(0, 5),
-    # After a handshake of version 0 come raw tokens without a Kafka header, which no frame reader can follow.
-    ApiKey.SASL_HANDSHAKE: VersionRange(1, 1),
+    ApiKey.SASL_HANDSHAKE: VersionRange(0, 1),
     ApiKey.API_VERSIONS: VersionRange(0, 4),
     ApiKey.CREATE_TOPICS: VersionRange(0, 7),
     ApiKey.DELETE_TOPICS: VersionRange(0, 6),

@@ -15,13 +15,18 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from bridge.demo.kafka_broker import receive_exactly
 from bridge.wire.apis import ApiKey
-from bridge.wire.codec.registry import encode_request
-from bridge.wire.sasl import Mechanism, authenticate_request, handshake_request
+from bridge.wire.codec.registry import decode_reply, encode_request
+from bridge.wire.frames import RequestHeader, request_frame
+from bridge.wire.packing import INT32, nullable_string
+from bridge.wire.sasl import Credentials, Mechanism, authenticate_request, handshake_request, plain_token
+from bridge.wire.scram import check_server, first_message, prove
 from tests.support.bridge_process import QUICK_SETTINGS, BridgeProcess, bridge_process
 from tests.support.embedded_world import join_request
 from tests.support.sasl_kafka import MECHANISMS, PASSWORDS, GuardedKafka, login_of, own_login, sasl_kafka
-from translators.dialects.classic import JoinGroup
+from translators.dialects.classic import JoinGroup, JoinGroupReply
+from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
 PATIENCE_S = 180.0
@@ -144,6 +149,52 @@ def answers_to_strangers(bridge: BridgeProcess, *, begins: bool) -> bytes:
                 assert client.recv(65_536)[8:10] == b"\x00\x00", "no error so far"
         client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "stranger", _join()))
         return client.recv(1)
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.PLAIN, Mechanism.SCRAM_SHA_512])
+def test_bare_tokens_let_in_as_at_the_broker(mechanism: Mechanism, broker: GuardedKafka, tmp_path: Path) -> None:
+    """Behind SaslHandshake 0, which kafka-python 2.0 and sarama send; a wrong password hears the end alone, and so it
+    does at the broker itself (decision 831).
+    """
+    for password, joined in ((PASSWORDS["alice"], ErrorCode.NONE), ("no-such-word", None)):
+        assert join_by_bare_tokens(broker.bootstrap, mechanism, password) is joined
+        with bridge_to(broker.bootstrap, tmp_path, own_login(tmp_path)) as bridge:
+            assert join_by_bare_tokens(bridge.bootstrap, mechanism, password) is joined
+        assert ("EB-NET-039" in bridge.log.read_text(encoding="utf-8")) is (joined is None)
+
+
+def join_by_bare_tokens(bootstrap: str, mechanism: Mechanism, password: str) -> ErrorCode | None:
+    """Log in as alice so, and join a group: the answer's code, None if the connection ended before."""
+    host, _, port = bootstrap.rpartition(":")
+    credentials = Credentials(mechanism=mechanism, username="alice", password=password)
+    with socket.create_connection((host, int(port)), PATIENCE_S) as client:
+        named = nullable_string(mechanism, flexible=False)
+        client.sendall(request_frame(RequestHeader(0, ApiKey.SASL_HANDSHAKE, 0, 1, "old", 0), named))
+        assert _receive(client)[4:6] == b"\x00\x00", "the mechanism is taken"
+        try:
+            if mechanism is Mechanism.PLAIN:
+                assert _say_bare(client, plain_token(credentials)) == b""
+            else:
+                proof = prove(credentials, "ours", _say_bare(client, first_message(credentials, "ours")))
+                check_server(_say_bare(client, proof.message), proof)
+        except ConnectionError:
+            return None
+        client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "old", _join()))
+        _, reply = decode_reply(ApiKey.JOIN_GROUP, 3, _receive(client))
+    assert isinstance(reply, JoinGroupReply)
+    return reply.error
+
+
+def _say_bare(client: socket.socket, token: bytes) -> bytes:
+    client.sendall(INT32.pack(len(token)) + token)
+    return _receive(client)
+
+
+def _receive(client: socket.socket) -> bytes:
+    """What comes next behind its length; ConnectionError if the other end closes."""
+    client.settimeout(PATIENCE_S)
+    (size,) = INT32.unpack(receive_exactly(client, INT32.size))
+    return receive_exactly(client, size)
 
 
 def test_wrong_password_is_told_and_nothing_is_served(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ TOPICS = ("t", "u", "nowhere")
 CANARY = "canary"
 LEARNED_MAX = 200
 EDGES = (-1, 0, 1, 2, -2, 3, 5, 127, 128, 32_767, 65_535, 2**31 - 1, -(2**31))
-_LOWEST: dict[int, int] = {ApiKey.SASL_HANDSHAKE: 1}
 _HIGHEST: dict[int, int] = {ApiKey.PRODUCE: 9, ApiKey.FETCH: 15, ApiKey.TXN_OFFSET_COMMIT: 4}
 """What the bridge offers of what it knows: all else ends the connection, which the spoiling sees to often enough."""
 _BITS = {"int8": 8, "int16": 16, "uint16": 17, "int32": 32, "int64": 64}
@@ -93,7 +92,7 @@ def versions_of(api_key: int) -> tuple[int, int]:
         return lowest, min(highest, _HIGHEST.get(api_key, highest))
     schema, offered = request_schema(api_key).versions, KNOWN[api_key]
     lowest, highest = max(schema.lowest, offered.lowest), min(schema.highest, offered.highest)
-    return max(lowest, _LOWEST.get(api_key, lowest)), min(highest, _HIGHEST.get(api_key, highest))
+    return lowest, min(highest, _HIGHEST.get(api_key, highest))
 
 
 @cache
@@ -172,6 +171,8 @@ class Speaker:
             return str(self._learned("member_id", random.choice(("", "nobody"))))
         if name == "protocol_type":
             return "consumer"
+        if name == "mechanism":
+            return random.choice(("PLAIN", "SCRAM-SHA-256", "GSSAPI"))
         if re.search("topic|name", name):
             return random.choice((*TOPICS, "range", "cooperative-sticky", "uniform"))
         return random.choice(("", "t", "consumer", "range", "t.*", "read_committed"))

@@ -48,6 +48,7 @@ from bridge.wire.own_questions import (
 from bridge.wire.sasl import (
     Credentials,
     Mechanism,
+    is_refused,
     read_answer_token,
     read_authenticate,
     read_handshake,
@@ -237,6 +238,12 @@ def handshake(size: int) -> bytes:
     return request_frame(RequestHeader(0, ApiKey.SASL_HANDSHAKE, 1, 1, "c", 0), pack(">h", size) + b"m" * size)
 
 
+def raw_login(mechanism: bytes) -> bytes:
+    """A SaslHandshake v0 request, behind which tokens have no header."""
+    body = pack(">h", len(mechanism)) + mechanism
+    return request_frame(RequestHeader(0, ApiKey.SASL_HANDSHAKE, 0, 1, "c", 0), body)
+
+
 def settings(size: int, *, groups: int) -> bytes:
     """A DescribeConfigs v4 request about groups that together name so many settings, or each none."""
     keys = compact_size_bytes(size if groups == 1 else 0) + (b"\x02k" * size if groups == 1 else b"")
@@ -317,6 +324,9 @@ BY_HAND: dict[str, Make] = {
     "rewrite, endpoints": lambda n: partial(rewrite, ApiKey.PRODUCE, 10, endpoints(n), lambda _: new_addresses(n)),
     "read_handshake": lambda n: partial(
         read_handshake, response_frame(17, 1, 1, bytes(2) + pack(">i", n) + text(2) * n)
+    ),
+    "is_refused": lambda n: partial(
+        is_refused, response_frame(17, 1, 1, bytes(2) + pack(">i", n) + text(2) * n)
     ),
     "read_authenticate": lambda n: partial(
         read_authenticate, response_frame(36, 0, 1, bytes(2) + text(n) + pack(">i", n) + b"a" * n)
@@ -441,6 +451,7 @@ ARRIVING: dict[str, Callable[[int], bytes]] = {
         *((ApiKey(key), version) for key, (_, version) in SUPPORTED.items()),
     )},
     "many requests": lambda n: request_frame(RequestHeader(0, 3, 1, 1, "c", 0), bytes(4)) * n,
+    "bare token": lambda n: raw_login(b"PLAIN") + pack(">i", 4 * n) + bytes(4 * n),
     "many heartbeats": lambda n: request_frame(RequestHeader(0, 12, 4, 1, "c", 0), bytes(9)) * n,
 }  # fmt: skip
 WAYS = (whole, halves, byte_by_byte)

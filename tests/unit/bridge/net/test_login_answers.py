@@ -26,7 +26,7 @@ from bridge.session.login import SPARE_MAX_MS
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
 from bridge.wire.frames import LENGTH_BYTES
-from bridge.wire.packing import INT32
+from bridge.wire.packing import INT32, nullable_string
 from bridge.wire.sasl import (
     Credentials,
     Mechanism,
@@ -142,6 +142,41 @@ async def test_scram_is_answered_in_its_steps(tmp_path: Path) -> None:
         check_server(final, proof)
         await client.send(METADATA)
         assert (await client.answer())[0] == 5
+
+
+async def bare_step(client: RawClient, token: bytes) -> bytes:
+    """One token without a header, and what is said to it."""
+    await client.send(INT32.pack(len(token)) + token)
+    received = b""
+    while len(received) < LENGTH_BYTES or len(received) < LENGTH_BYTES + INT32.unpack_from(received)[0]:
+        chunk = await client.stream.receive_some()
+        if not chunk:
+            raise EOFError
+        received += chunk
+    return received[LENGTH_BYTES:]
+
+
+async def test_bare_tokens_are_answered_as_bare(tmp_path: Path) -> None:
+    """By both mechanisms, behind SaslHandshake 0; whoever is refused hears the end alone (decision 831)."""
+    async with front_with_users(tmp_path) as (front, _):
+        for mechanism in (Mechanism.PLAIN, SCRAM):
+            client = await front.dial()
+            await client.send(request(ApiKey.SASL_HANDSHAKE, 0, 1, nullable_string(mechanism, flexible=False)))
+            assert (await client.answer())[1][:2] == bytes(2)
+            if mechanism is Mechanism.PLAIN:
+                assert await bare_step(client, token_of("alice", "wonder")) == b""
+            else:
+                credentials = Credentials(mechanism=SCRAM, username="alice", password="wonder")
+                proof = prove(credentials, "ours", await bare_step(client, first_message(credentials, "ours")))
+                check_server(await bare_step(client, proof.message), proof)
+            await client.send(METADATA)
+            assert (await client.answer())[0] == 5
+        client = await front.dial()
+        await client.send(request(ApiKey.SASL_HANDSHAKE, 0, 1, nullable_string(Mechanism.PLAIN, flexible=False)))
+        await client.answer()
+        with pytest.raises(EOFError):
+            await bare_step(client, token_of("alice", "blunder"))
+        await ends(client, front, CloseReason.LOGIN_REFUSED)
 
 
 async def test_wrong_password_is_told_and_ends_the_connection(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

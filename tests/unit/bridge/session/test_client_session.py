@@ -203,15 +203,17 @@ def test_memory_stands_in_for_a_broker_that_was_not_heard_yet() -> None:
     assert isinstance(one.decide(Head(header_of(cluster), cluster, 0), recalled), Rewritten)
 
 
-def test_sasl_is_relayed_remembered_and_its_raw_form_refused() -> None:
-    """SaslHandshake v0 is followed by bytes without frames, which no frame reader can follow."""
+def test_sasl_is_relayed_and_remembered_in_its_raw_form_too() -> None:
+    """SaslHandshake 0 is followed by tokens without frames, which become what version 1 has in their place."""
     one = session()
     assert isinstance(decide(one, request(ApiKey.SASL_HANDSHAKE, 1, 1)), LoggingIn)
     assert isinstance(decide(one, request(ApiKey.SASL_AUTHENTICATE, 2, 1)), LoggingIn)
     assert one.says_it_authenticates
-    refused = decide(session(), request(ApiKey.SASL_HANDSHAKE, 0, 1))
-    assert isinstance(refused, Rejected)
-    assert refused.reason is CloseReason.RAW_SASL
+    raw = session()
+    assert isinstance(decide(raw, request(ApiKey.SASL_HANDSHAKE, 0, 1, b"\x00\x05PLAIN")), LoggingIn)
+    assert isinstance(decide(raw, b"\x00\x00\x00\x05\x00me\x00x"), LoggingIn)
+    assert raw.says_it_authenticates
+    assert [(slot.api_key, slot.api_version) for slot in (raw.outbox.head,) if slot] == [(ApiKey.SASL_HANDSHAKE, 1)]
 
 
 def test_reply_is_encoded_for_the_version_and_id_of_its_request() -> None:

@@ -17,6 +17,7 @@ from bridge.session.requests import (
 )
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import read_request_header
+from bridge.wire.sasl import authenticate_request
 from tests.support.scripted_broker import request
 
 ACKS_ALL = b"\xff\xff\xff\xff"
@@ -172,3 +173,46 @@ def test_request_for_records_is_held_up_to_the_size_of_its_answer_where_that_is_
         head = next(cut for cut in cuts if cut is not None)
         assert isinstance(head, Head)
         assert head.left == most
+
+
+RAW = request(ApiKey.SASL_HANDSHAKE, 0, 1, b"\x00\x0dSCRAM-SHA-256")
+TOKENS = (b"n,,n=me,r=1", b"c=biws,r=12,p=x")
+
+
+@given(st.data())
+def test_tokens_without_headers_are_cut_as_requests_of_their_own(data: st.DataObject) -> None:
+    """Behind SaslHandshake 0, wherever a receive ends; frames come behind the last token of the mechanism."""
+    stream = RAW + b"".join(len(token).to_bytes(4, "big") + token for token in TOKENS) + FRAMES[0]
+    ends = sorted(data.draw(st.sets(st.integers(1, len(stream) - 1), max_size=40)))
+    chunks = [stream[a:b] for a, b in zip([0, *ends], [*ends, len(stream)], strict=True)]
+    cutter = RequestCutter(Limits())
+    assert cut_all(cutter, chunks) == [
+        (ApiKey.SASL_HANDSHAKE, request(ApiKey.SASL_HANDSHAKE, 1, 1, b"\x00\x0dSCRAM-SHA-256")),
+        *((ApiKey.SASL_AUTHENTICATE, authenticate_request(token, "client")) for token in TOKENS),
+        (ApiKey.FETCH, FRAMES[0]),
+    ]
+    assert (cutter.bytes_held, cutter.bytes_to_pass_on, cutter.heads_cut) == (0, 0, 4)
+
+
+def test_raw_login_that_can_not_be_followed_ends_its_connection() -> None:
+    """Another mechanism, and a token longer than a request may be, or of no length."""
+    other = RequestCutter(Limits()).cut(memoryview(request(ApiKey.SASL_HANDSHAKE, 0, 1, b"\x00\x06GSSAPI")), 0)
+    assert isinstance(other, Rejected)
+    assert other.reason is CloseReason.RAW_SASL
+    for length, reason in ((101, CloseReason.UNAUTHENTICATED_FRAME), (-1, CloseReason.FRAME_TOO_SHORT)):
+        cutter = RequestCutter(Limits())
+        cutter.frame_bytes_max = 100
+        assert isinstance(cutter.cut(memoryview(RAW), 0), Head)
+        refused = cutter.cut(memoryview(length.to_bytes(4, "big", signed=True)), 0)
+        assert isinstance(refused, Rejected)
+        assert refused.reason is reason
+
+
+def test_frames_come_behind_a_handshake_that_was_refused() -> None:
+    """As on a listener without logins, whose client may ask other things."""
+    cutter = RequestCutter(Limits())
+    assert isinstance(cutter.cut(memoryview(RAW), 0), Head)
+    cutter.read_frames()
+    found = cutter.cut(memoryview(FRAMES[0]), 0)
+    assert isinstance(found, Head)
+    assert found.header.api_key == ApiKey.FETCH

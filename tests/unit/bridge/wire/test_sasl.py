@@ -23,6 +23,7 @@ from bridge.wire.sasl import (
     bearer_token,
     handshake_answer,
     handshake_request,
+    is_refused,
     plain_token,
     read_authenticate,
     read_handshake,
@@ -52,6 +53,12 @@ def test_handshake_answer_names_what_the_broker_takes() -> None:
     body = b"\x00\x21" + b"\x00\x00\x00\x01" + b"\x00\x05PLAIN"
     answer = read_handshake(response_frame(ApiKey.SASL_HANDSHAKE, 1, 0, body))
     assert answer == HandshakeAnswer(ErrorCode.UNSUPPORTED_SASL_MECHANISM, ("PLAIN",))
+
+
+@pytest.mark.parametrize(("answer", "refused"), [(bytes(10), False), (bytes(9) + b"\x21", True), (bytes(9), True)])
+def test_handshake_is_taken_or_refused_by_its_code(answer: bytes, refused: bool) -> None:
+    """Behind length and correlation id; one that ends before it takes nothing."""
+    assert is_refused(answer) is refused
 
 
 def test_authenticate_carries_the_token() -> None:

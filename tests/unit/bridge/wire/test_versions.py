@@ -65,7 +65,7 @@ def test_without_embedded_rule_the_offer_is_the_intersection() -> None:
         ApiKey.OFFSET_FETCH: VersionRange(0, 9),
         ApiKey.FIND_COORDINATOR: VersionRange(0, 6),
         ApiKey.JOIN_GROUP: VersionRange(0, 9),
-        ApiKey.SASL_HANDSHAKE: VersionRange(1, 1),
+        ApiKey.SASL_HANDSHAKE: VersionRange(0, 1),
         ApiKey.API_VERSIONS: VersionRange(0, 4),
         ApiKey.DESCRIBE_QUORUM: VersionRange(0, 2),
         ApiKey.SHARE_FETCH: VersionRange(1, 1),

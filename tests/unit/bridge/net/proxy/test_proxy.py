@@ -35,7 +35,7 @@ BAD_INPUT = {
     "unknown api": (request(9_999, 0, 1), CloseReason.UNKNOWN_API),
     "hidden api": (request(ApiKey.VOTE, 0, 1), CloseReason.UNKNOWN_API),
     "unknown version": (request(ApiKey.FETCH, 99, 1), CloseReason.UNSUPPORTED_VERSION),
-    "raw sasl": (request(ApiKey.SASL_HANDSHAKE, 0, 1, b"\x00\x05PLAIN"), CloseReason.RAW_SASL),
+    "raw sasl": (request(ApiKey.SASL_HANDSHAKE, 0, 1, b"\x00\x06GSSAPI"), CloseReason.RAW_SASL),
     "malformed heartbeat": (request(ApiKey.HEARTBEAT, 3, 1, b"\x00\x0aembedded-x\x00"), CloseReason.MALFORMED_REQUEST),
     "group id of 2 MB": (
         request(ApiKey.JOIN_GROUP, 6, 1, b"\x80\x80\x80\x01" + bytes(2_000_000)),
