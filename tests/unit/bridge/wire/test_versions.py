@@ -144,7 +144,7 @@ def test_offsets_are_offered_only_as_the_broker_keeps_them() -> None:
 
 
 def test_commit_of_old_clients_is_offered_where_groups_are_not_passed_on() -> None:
-    """sarama commits by version 1 up to 2023, without asking anybody, and Kafka 4 begins at 2 (KIP-896)."""
+    """sarama 1.31 commits by version 1, without asking anybody, and Kafka 4 begins at 2 (KIP-896)."""
     kafka_4: dict[int, VersionRange] = {
         ApiKey.OFFSET_COMMIT: VersionRange(2, 10),
         ApiKey.OFFSET_FETCH: VersionRange(1, 10),
