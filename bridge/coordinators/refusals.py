@@ -3,7 +3,7 @@
 import logging
 from dataclasses import replace
 
-from bridge.log_lines import EMBEDDED, REMEMBERED_MAX, Line, LogFields, RateLimitedLog
+from bridge.log_lines import EMBEDDED, REMEMBERED_MAX, Line, LogFields, RateLimitedLog, cause_by_names
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
@@ -35,7 +35,7 @@ class Refusals:
         )
         # This reason quotes the pattern: who comes with another each time would have a line each time.
         cause = "" if refusal.code is ErrorCode.INVALID_REGULAR_EXPRESSION else refusal.reason
-        self._log.write(now_ms, (group_id, refusal.code, cause), line)
+        self._log.write(now_ms, cause_by_names(refusal.code, "", group_id, cause), line)
 
 
 def in_words(reply: GroupReply, refusal: Refusal) -> GroupReply:

@@ -1,13 +1,12 @@
 """Carries one client connection: what the client sends to its session, what the session decides to where it belongs."""
 
-import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NoReturn
 
 import trio
 
-from bridge.log_lines import Line, bare
+from bridge.log_lines import bare
 from bridge.migration.route import Road
 from bridge.net.broker_side import (
     PIECE_BYTES,
@@ -19,10 +18,10 @@ from bridge.net.broker_side import (
 from bridge.net.client_questions import ClientQuestions
 from bridge.net.client_rights import ClientRights
 from bridge.net.clock import deadline_in, now_ms, now_ns
-from bridge.net.endings import Endings, reason_of
+from bridge.net.endings import Endings, reason_of, tell_unplaced
 from bridge.net.login_answers import LoginAnswers
 from bridge.net.login_bounds import LoginBounds
-from bridge.net.shared import SMALL_BYTES, Share, Shared, connection_fields, decide_placed
+from bridge.net.shared import SMALL_BYTES, Share, Shared, decide_placed
 from bridge.net.splicing import SPLICE_BYTES_MIN
 from bridge.net.transport import PeerGone, Sender, Transport
 from bridge.session.broker_answers import Expected
@@ -467,8 +466,7 @@ class ClientConnection:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
         session = self.session
         if refusal is not None:
-            line = Line(logging.WARNING, "%s", (refusal.reason,), connection_fields(session))
-            self._shared.log.write(now_ms(), ("place", *unplaced.group_ids[:1]), line)
+            tell_unplaced(self._shared, session, unplaced.group_ids[0], refusal)
         decision = await decide_placed(self._shared, session, head, offered, refusal)
         waiting = self._carry_out(head, decision, came_ns)
         if waiting is not None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import trio
 
-from bridge.log_lines import Line, LogFields
+from bridge.log_lines import Line, LogFields, cause_by_names
 from bridge.net.broker_side import BrokerSide, ClientSide, Cluster
 from bridge.net.client_questions import OWN_CORRELATION_ID, ClientQuestions, LoginProof
 from bridge.net.clock import now_ms
@@ -330,7 +330,8 @@ class ClientRights:
             (quote(client.client_id), quote(request.group_id), len(unseen), quote(min(unseen))),
             LogFields(group_id=request.group_id, client_id=client.client_id, client_host=client.client_host),
         )
-        self._shared.log.write(now_ms(), ("unseen", request.group_id, client.client_id), line)
+        cause = cause_by_names("unseen", client.client_host, request.group_id, client.client_id)
+        self._shared.log.write(now_ms(), cause, line)
 
     def look_at_assignment(self, request: Request | None, reply: Reply) -> None:
         """Have it told, beside what goes on, where a member was given topics by its pattern that it may not see.
@@ -361,7 +362,8 @@ class ClientRights:
             (quote(client.client_id), quote(group_id), len(unseen), quote(min(unseen))),
             LogFields(group_id=group_id, client_id=client.client_id, client_host=client.client_host),
         )
-        self._shared.log.write(now_ms(), ("matched", group_id, client.client_id), line)
+        cause = cause_by_names("matched", client.client_host, group_id, client.client_id)
+        self._shared.log.write(now_ms(), cause, line)
 
     def _holder(self, group_id: GroupId) -> Holder:
         # Grants are kept by the hundred thousand, and a name may have 32 kB.

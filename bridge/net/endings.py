@@ -2,7 +2,7 @@
 
 import logging
 
-from bridge.log_lines import Line, LogFields, RateLimitedLog, bare, origin_of
+from bridge.log_lines import Line, LogFields, RateLimitedLog, bare, cause_by_names, origin_of
 from bridge.net.clock import now_ms
 from bridge.net.shared import LOG, Shared, connection_fields
 from bridge.net.tls_socket import ONLY_KEYS
@@ -13,7 +13,8 @@ from bridge.session.fatal_answers import REMEDIES, Ended
 from bridge.session.requests import Rejected
 from bridge.supervision import Task
 from bridge.wire.apis import api_name
-from translators.dialects.errors import quote
+from translators.dialects.errors import Refusal, quote
+from translators.dialects.ids import GroupId
 from translators.dialects.places import place_of
 
 BUG_CHARS_MAX = 300
@@ -56,7 +57,16 @@ class Endings:
         words = quote(ended.group_id), quote(ended.member_id or ""), client_id, api_name(ended.api_key), ended.code.name
         told = "EB-NET-051: group %r: member %r of client %r was answered %s with %s, which ends it for good: %s"
         line = Line(logging.WARNING, told, (*words, REMEDIES[ended.code]), fields)
-        self._shared.log.write(now_ms(), (ended.group_id, client_id, ended.api_key, ended.code), line)
+        host, kind = self._session.identity.client_host, (ended.api_key, ended.code)
+        self._shared.log.write(now_ms(), cause_by_names(kind, host, ended.group_id, client_id), line)
+
+
+def tell_unplaced(shared: Shared, session: ClientSession, group_id: GroupId, refusal: Refusal) -> None:
+    """It can't be found out where a group lives, and its client was told to come again."""
+    fields = connection_fields(session) | LogFields(group_id=group_id)
+    line = Line(logging.WARNING, "%s", (refusal.reason,), fields)
+    cause = cause_by_names("place", session.identity.client_host, group_id)
+    shared.log.write(now_ms(), cause, line)
 
 
 def reason_of(client: Transport) -> CloseReason:

@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 import pytest
 
-from bridge.log_lines import REPEAT_MS, Line, RateLimitedLog
+from bridge.log_lines import NAMED_MAX, REPEAT_MS, Line, RateLimitedLog, cause_by_names
 
 LOG = logging.getLogger("epochbridge.test")
 
@@ -27,6 +27,21 @@ def test_line_of_one_cause_is_said_once_a_minute_with_how_often_it_came(caplog: 
     assert told(caplog) == ["closed 0", "closed elsewhere"]
     log.write(REPEAT_MS, ("EB-X-1", "10.0.0.1"), Line(logging.WARNING, "closed %d", (REPEAT_MS,)))
     assert told(caplog) == [f"closed {REPEAT_MS} (and 999 times more since this was last said)"]
+
+
+def test_names_that_somebody_makes_up_have_a_bound(caplog: pytest.LogCaptureFixture) -> None:
+    """Of one kind and address, of IPv6 its network; each name has the same place every time."""
+    log = RateLimitedLog(LOG)
+    for number in range(2_000):
+        log.write(0, cause_by_names("kind", "10.0.0.1", f"group-{number}"), Line(logging.WARNING, "%d", (number,)))
+        log.write(0, cause_by_names("kind", f"2001:db8::{number:x}", f"{number}"), Line(logging.WARNING, "six"))
+    lines = told(caplog)
+    assert lines.count("six") == NAMED_MAX
+    assert len(lines) == 2 * NAMED_MAX
+    log.write(0, cause_by_names("other", "10.0.0.1", "group-0"), Line(logging.WARNING, "of another kind"))
+    log.write(0, cause_by_names("kind", "10.0.0.2", "group-0"), Line(logging.WARNING, "of another address"))
+    log.write(0, cause_by_names("kind", "10.0.0.1", "group-0"), Line(logging.WARNING, "again"))
+    assert told(caplog) == ["of another kind", "of another address"]
 
 
 def test_what_came_again_is_told_though_it_has_ceased(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,11 +3,12 @@
 import pytest
 
 from bridge.coordinators.refusals import Refusals, in_words
-from bridge.log_lines import REPEAT_MS
+from bridge.log_lines import NAMED_MAX, REPEAT_MS
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, Refusal
+from translators.dialects.ids import GroupId
 
 REASON = Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "custom assignor")
 
@@ -31,6 +32,14 @@ def test_patterns_that_can_not_be_read_have_one_line_in_all(caplog: pytest.LogCa
     for pattern in ("(", "[", "{"):
         told.note(GROUP, "c", Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, f"`{pattern}` can't be read"), 0)
     assert len(caplog.records) == 1
+
+
+def test_groups_that_somebody_makes_up_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Each may be refused for the same."""
+    told = Refusals()
+    for number in range(2_000):
+        told.note(GroupId(f"group-{number}"), "c", REASON, 0)
+    assert (told.count, len(caplog.records)) == (2_000, NAMED_MAX)
 
 
 def test_memory_of_what_was_told_is_bounded() -> None:
