@@ -29,6 +29,7 @@ from translators.dialects.ids import NO_MEMBER_ID, GroupId, InstanceId, MemberId
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, LEAVE_VERSION = 7, 5, 4, 4
 REBALANCE_MS = 300_000
 SESSION_MS = 45_000
+NO_GENERATION = -1
 JOINED_AGAIN = CLASSIC_RETRIED | {ErrorCode.MEMBER_ID_REQUIRED}
 Partitions = frozenset[TopicPartition]
 
@@ -67,7 +68,7 @@ class ClassicClient:
         self._is_cooperative = cooperative
         self._partitions = partitions
         self._member_id = NO_MEMBER_ID
-        self._generation = -1
+        self._generation = NO_GENERATION
 
     @property
     def _membership(self) -> ClassicMembership:
@@ -138,8 +139,14 @@ class ClassicClient:
         if reply.error is ErrorCode.NONE:
             return None
         self.times_called += 1
-        if not self._is_cooperative:
+        is_lost = reply.error is ErrorCode.ILLEGAL_GENERATION
+        if not self._is_cooperative or is_lost:
             self.owned = frozenset()
+        if is_lost:
+            # Java's consumer keeps its id then and joins as if it owned nothing. Kafka 4.3.1 said so to a member of a
+            # mixed group of 50 that was rolled back five at a time on a busy machine.
+            self._generation = NO_GENERATION
+            return self.start()
         return self._again(reply.error, self._member_id)
 
     def _again(self, error: ErrorCode, member_id: MemberId) -> bytes:
