@@ -94,6 +94,7 @@ def put_together(between: Between) -> Moving:
     places = Places(router, mapped, between.upstream.names, embedded)
     # Its SyncGroup passes, by the words that its answer hands out.
     mapped.joins = roster.joins
+    ways.ears = lambda: mapped.ears
     ears = GroupEars(between.upstream.catalog)
     mapped.passes, mapped.settled = ears.hear, router.return_member
     moving.lost = lambda connection: roster.disconnected(Via(THIS_NODE, connection))

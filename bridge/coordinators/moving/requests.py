@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
+from bridge.coordinators.mapped.groups import MappedEars
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road, Router, find_obstacle
 from bridge.session.contracts import Access, Groups
@@ -98,6 +99,8 @@ class Ways:
         self.roster = roster
         self.access = access
         self.deliver = deliver
+        self.ears: Callable[[], MappedEars | None] = lambda: None
+        """Who follows members that pass: what waited for a move goes to their broker without a session's passing it."""
         self._roads = roads
 
     def to_broker(self, held: Held, take: Callable[[GroupReply], None] | None = None) -> None:
@@ -111,11 +114,18 @@ class Ways:
             self._roads[Road.MAPPED].submit(held.ref, held.client, held.via, held.request)
             return
 
+        # What `take` gets its client may never see: it is asked again.
+        ears = self.ears() if take is None else None
+
         def heard(reply: GroupReply | None) -> None:
-            lost = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            (take or partial(self.deliver, held.ref))(lost if reply is None else reply)
+            answer = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE) if reply is None else reply
+            if ears is not None:
+                ears.mapped_answered(held.ref, answer)
+            (take or partial(self.deliver, held.ref))(answer)
 
         self.roster.hears(held.via, held.client, held.request)
+        if ears is not None:
+            ears.mapped_asked(held.ref, held.client, held.request)
         self.access(held.via).ask(held.ref, held.request, heard)
         if isinstance(held.request, JoinGroup):
             held.request.forget()

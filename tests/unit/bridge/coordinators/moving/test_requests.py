@@ -44,6 +44,21 @@ class Elsewhere:
         """See `session.contracts.Groups`."""
 
 
+class Ears:
+    """Who follows members that pass."""
+
+    def __init__(self) -> None:
+        self.heard: list[Request | Reply] = []
+
+    def mapped_asked(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
+        """See `MappedEars`."""
+        self.heard.append(request)
+
+    def mapped_answered(self, ref: RequestRef, reply: Reply) -> None:
+        """See `MappedEars`."""
+        self.heard.append(reply)
+
+
 class Roads:
     """All ways out."""
 
@@ -150,6 +165,20 @@ def test_answer_of_the_broker_is_handed_on_and_a_lost_one_is_said() -> None:
         HeartbeatReply(ErrorCode.NONE),
         HeartbeatReply(ErrorCode.COORDINATOR_NOT_AVAILABLE),
     ]
+
+
+def test_what_goes_to_the_broker_is_heard_by_who_follows_members() -> None:
+    """A SyncGroup that had waited for a give-back was not: its member stood still in the log until the next move. What
+    a move asks again its client may never see.
+    """
+    roads, ears = Roads(), Ears()
+    roads.ways.ears = lambda: ears
+    roads.ways.by_road(held(SYNC, 1), Road.PASS)
+    roads.ways.to_broker(held(SYNC, 2), lambda _: None)
+    reply = SyncGroupReply(error=ErrorCode.NONE, assignment=b"a")
+    roads.via.answer(lambda _: reply)
+    roads.via.answer(lambda _: reply)
+    assert ears.heard == [SYNC, reply]
 
 
 def test_late_requests_are_excused_each_in_its_way() -> None:
