@@ -60,6 +60,7 @@ from bridge.engine.records import (
     MemberIdPromised,
     MemberIdWithdrawn,
     MemberSubscribed,
+    NativesForgotten,
     NativesLost,
     RebalancePrepared,
     Record,
@@ -133,8 +134,8 @@ def apply(state: Shard, record: Record) -> None:  # noqa: C901  # one case a kin
             _configure(state, record)
         case IntervalTold():
             state.groups[record.group_id].told_intervals[record.member_id] = record.interval_ms
-        case NativesLost():
-            state.groups[record.group_id].lost_natives = True
+        case NativesLost() | NativesForgotten():
+            state.groups[record.group_id].lost_natives = isinstance(record, NativesLost)
         case AskParked():
             state.groups[record.ask.group_id].parked.append(record.ask)
         case DelayChanged():

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from bridge.engine.commands import DeleteGroup, GroupType
 from bridge.engine.model import MemberState, Phase
 from bridge.engine.records import GroupDeleted
-from bridge.engine.state import NO_TOPICS, ClassicGroup, Group, Shard
+from bridge.engine.state import NO_TOPICS, ClassicGroup, Group, Shard, settings_of
 from bridge.engine.turn import Turn
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.consumer_protocol import MalformedBlob, decode_subscription
@@ -40,12 +40,16 @@ def looks_classic(state: Shard, group_id: GroupId) -> bool:
     """Whether a group is what Kafka would have as a classic one: of another kind it had no member, or has none any
     more; O(1).
 
-    A consumer group of classic members alone is one for their sake (decision 21), and its tools know nothing of it.
+    A consumer group of classic members alone is one for their sake (decision 21), and its tools know nothing of it. One
+    whose last KIP-848 member is gone Kafka turns classic where it may (K3.20), and has as a consumer group elsewhere.
     """
     group = state.groups.get(group_id)
     if group is None:
         return group_id in state.classic_groups
-    return not group.natives and (bool(group.members) or not group.lost_natives)
+    if group.natives or not group.lost_natives:
+        return not group.natives
+    settings = settings_of(state, group_id)
+    return settings.group_consumer_migration_policy.downgrades and 0 < len(group.members) <= settings.group_max_size
 
 
 def has_members(state: Shard, group_id: GroupId) -> bool:

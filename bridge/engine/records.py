@@ -288,6 +288,14 @@ class NativesLost:
 
 
 @dataclass(frozen=True, slots=True)
+class NativesForgotten:
+    """Classic members begin an empty group anew: Kafka has another group of that name then, a classic one (K1.9)."""
+
+    durable: ClassVar[bool] = True
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
 class TargetAssigned:
     """A member's target is now exactly these partitions."""
 
@@ -466,6 +474,7 @@ DurableRecord = (
     | MemberSubscribed
     | MemberForgotten
     | NativesLost
+    | NativesForgotten
     | TargetAssigned
     | TargetEpochReached
     | CurrentAssigned

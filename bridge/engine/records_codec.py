@@ -20,6 +20,7 @@ from bridge.engine.records import (
     GroupEpochBumped,
     MemberForgotten,
     MemberSubscribed,
+    NativesForgotten,
     NativesLost,
     RegularExpressionForgotten,
     RegularExpressionResolved,
@@ -155,6 +156,7 @@ _EPOCH = _row("epoch", GroupEpochBumped, group_id=TEXT, epoch=NUMBER)
 _MEMBER = _row("member", MemberSubscribed, group_id=TEXT, subscription=SUBSCRIPTION)
 _MEMBER_GONE = _row("member-gone", MemberForgotten, group_id=TEXT, member_id=TEXT)
 _NATIVES_LOST = _row("natives-lost", NativesLost, group_id=TEXT)
+_NATIVES_FORGOTTEN = _row("natives-forgotten", NativesForgotten, group_id=TEXT)
 _TARGET = _row("target", TargetAssigned, group_id=TEXT, member_id=TEXT, partitions=ID_PARTITIONS)
 _TARGET_EPOCH = _row("target-epoch", TargetEpochReached, group_id=TEXT, epoch=NUMBER, assignor=TEXT)
 _CURRENT = _row("current", CurrentAssigned, group_id=TEXT, member_id=TEXT, current=CURRENT)
@@ -174,6 +176,7 @@ CONSUMER_ROWS = (
     _MEMBER,
     _MEMBER_GONE,
     _NATIVES_LOST,
+    _NATIVES_FORGOTTEN,
     _TARGET,
     _TARGET_EPOCH,
     _CURRENT,
@@ -212,6 +215,8 @@ def row_for(record: DurableRecord) -> Row:  # noqa: C901  # one case a kind
             return _MEMBER_GONE
         case NativesLost():
             return _NATIVES_LOST
+        case NativesForgotten():
+            return _NATIVES_FORGOTTEN
         case SeatKept():
             return _SEAT_KEPT
         case SeatTaken():

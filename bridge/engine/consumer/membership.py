@@ -9,6 +9,7 @@ from bridge.engine.records import (
     GroupCreated,
     MemberForgotten,
     MemberSubscribed,
+    NativesForgotten,
     Record,
     TargetAssigned,
     TopicsHidden,
@@ -171,6 +172,8 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
     records: tuple[Record, ...] = ()
     if group.group_id not in state.groups:
         records = (GroupCreated(group.group_id, group.epoch),)
+    elif group.lost_natives and not group.members and after.speaks is Speaks.CLASSIC:
+        records = (NativesForgotten(group.group_id),)
     if seat.replaced is not None:
         records += take_seat(state, group, seat, after)
     elif after is not before and after != before:

@@ -5,6 +5,8 @@ Tests of DeleteGroups on the engine's groups.
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.commands import Command, DeleteGroup, GroupType, ResolveRegularExpression, Speaks
 from bridge.engine.model import Phase
 from bridge.engine.outcome import MemberAnswer
@@ -14,11 +16,13 @@ from bridge.engine.queries import (
     has_members,
     has_news,
     judge_offset_deletion,
+    looks_classic,
     matched_topics,
     next_deadline,
     subscribed_names,
     subscribed_topics,
 )
+from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request
 from translators.dialects.admin import DeletedGroup
@@ -147,6 +151,49 @@ def test_group_type_is_the_door_between_the_kinds() -> None:
         (consumer_type, True),
         (classic_type, True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "most", "has_become_classic"),
+    [
+        (MigrationPolicy.BIDIRECTIONAL, 2, True),
+        (MigrationPolicy.DOWNGRADE, 2, True),
+        (MigrationPolicy.BIDIRECTIONAL, 1, False),
+        (MigrationPolicy.UPGRADE, 2, False),
+        (MigrationPolicy.DISABLED, 2, False),
+    ],
+)
+def test_group_that_lost_its_last_native_looks_classic_where_kafka_may_turn_it(
+    policy: MigrationPolicy, most: int, has_become_classic: bool
+) -> None:
+    """K3.2, K3.20: elsewhere it is a consumer group until it is empty, and what classic members begin then is another
+    one (K1.9), also after a restart.
+    """
+    bench = Bench(
+        settings=EngineSettings(
+            group_consumer_migration_policy=policy, group_max_size=most, group_initial_rebalance_delay_ms=0
+        )
+    )
+    seen = list[bool]()
+
+    def look() -> None:
+        found = {looks_classic(state, GROUP) for state in (bench.state, bench.replayed(durable_only=True))}
+        seen.append(found == {True})
+        assert len(found) == 1
+
+    for member in ("a", "b"):
+        bench.ask(join_request(member), Speaks.CLASSIC)
+    look()
+    bench.join("n")
+    look()
+    bench.leave("n")
+    look()
+    for member in ("a", "b"):
+        bench.leave(member)
+    look()
+    bench.ask(join_request("c"), Speaks.CLASSIC)
+    look()
+    assert seen == [True, False, has_become_classic, False, True]
 
 
 def test_offset_deletion_of_a_classic_group_asks_its_type() -> None:
