@@ -23,6 +23,7 @@ from tests.support.embedded_world import FakeBroker, World, embedded_world
 from tests.support.engine_bench import GROUP, IDENTITY, topic
 from tests.support.engine_coordinators import EngineCoordinators
 from tests.support.round_table import RoundTable
+from tests.support.sketches import whole
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -89,7 +90,7 @@ class DescribingBroker(FakeBroker):
         group = self.coordinators.broker.bench.state.classic_groups.get(GROUP)
         if group is None:
             return DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
-        return describe_classic_group(group)
+        return whole(describe_classic_group(group))
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from bridge.engine.settings import EngineSettings
 from bridge.engine.state import join_key, session_key, sync_key
 from tests.support.classic_bench import ClassicBench, commit_of
 from tests.support.engine_bench import GROUP, IDENTITY, SETTINGS
+from tests.support.sketches import whole
 from translators.dialects.classic import (
     JoinGroup,
     JoinGroupReply,
@@ -294,7 +295,7 @@ class Kip345World:
         return {"error": "NONE", "members": members}
 
     def _describe(self) -> Json:
-        shown = describe_classic_view(self.bench.bench.state, GROUP, NoBlobs())
+        shown = whole(describe_classic_view(self.bench.bench.state, GROUP, NoBlobs()))
         members: list[Json] = [
             {"member_id": member.member_id, "instance_id": member.instance_id} for member in shown.members
         ]

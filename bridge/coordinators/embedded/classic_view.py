@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from bridge.coordinators.machines import Machines, Stage
 from bridge.engine.commands import GroupType
+from bridge.engine.describe import ClassicSketch
 from bridge.engine.model import Phase
 from bridge.engine.queries import ASSIGNING, EMPTY, RECONCILING, group_state, looks_classic
 from bridge.engine.state import Shard
 from translators.classic_member.profile import Profile
 from translators.classic_member.states import Seated, seated
 from translators.classic_member.tenure import Tenure
-from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup
+from translators.dialects.admin import DescribedMember, ListedGroup
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.ids import GroupId, MemberRef
 
@@ -34,8 +35,9 @@ class ClassicView:
             return entry
         return replace(entry, group_state=self._phase(entry.group_id).value, group_type=GroupType.CLASSIC.value)
 
-    def described(self, view: DescribedGroup) -> DescribedGroup:
+    def described(self, sketch: ClassicSketch) -> ClassicSketch:
         """The classic view of such a group: protocol and subscriptions only while it is Stable, as in Kafka (K6.2)."""
+        view, members = sketch
         phase = self._phase(view.group_id)
         seated = dict(self._seated(view.group_id))
         names = Counter(state.membership.profile.protocol_name for state in seated.values())
@@ -48,8 +50,7 @@ class ClassicView:
                 return replace(member, metadata=b"", assignment=b"")
             return replace(member, metadata=_offered(state.membership.profile, name), assignment=_handed(state))
 
-        members = tuple(map(shown, view.members))
-        return replace(view, group_state=phase.value, protocol_data=name, members=members)
+        return replace(view, group_state=phase.value, protocol_data=name), map(shown, members)
 
     def _phase(self, group_id: GroupId) -> Phase:
         group = self._shard.groups[group_id]

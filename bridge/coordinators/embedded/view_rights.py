@@ -3,7 +3,7 @@
 It is asked with every such request, in its place and on the client's own connection: nobody asks often.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -12,7 +12,7 @@ from bridge.session.contracts import BrokerAccess
 from bridge.session.rights import NO_PARTITION, OPERATIONS_SINCE, OPERATIONS_UNTIL
 from bridge.wire.apis import ApiKey
 from translators.dialects.admin import DescribedGroup, DescribeGroups, DescribeGroupsReply
-from translators.dialects.consumer import DescribedConsumerGroup
+from translators.dialects.consumer import DescribedConsumerGroup, DescribedConsumerMember
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef, TopicName
 from translators.dialects.messages import GroupReply
@@ -175,13 +175,9 @@ def _sight_in(found: FetchedGroup, asked: frozenset[TopicName]) -> ErrorCode:
     return _UNDESCRIBED if _UNDESCRIBED in errors else ErrorCode.NONE
 
 
-def assigned_topics(group: DescribedConsumerGroup) -> tuple[TopicName, ...]:
-    """The topics that members of a group have, or are to have: whoever may not DESCRIBE one is not shown the group."""
-    return tuple(
-        dict.fromkeys(
-            part.topic_name for member in group.members for part in (*member.assignment, *member.target_assignment)
-        )
-    )
+def assigned_topics(member: DescribedConsumerMember) -> Iterator[TopicName]:
+    """The topics that a member has, or is to have: whoever may not DESCRIBE one is not shown its group."""
+    return (part.topic_name for part in (*member.assignment, *member.target_assignment))
 
 
 def is_known(via: BrokerAccess) -> bool:

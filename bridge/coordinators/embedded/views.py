@@ -1,13 +1,13 @@
 """What admins and fetching clients ask about groups: answered or forwarded, and merged in the order asked."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.classic_view import ClassicView
-from bridge.coordinators.embedded.view_pieces import Look, ViewPieces
+from bridge.coordinators.embedded.view_pieces import Look, ViewPieces, drawn
 from bridge.coordinators.embedded.view_rights import (
     Seen,
     ask_what_is_seen,
@@ -28,7 +28,7 @@ from bridge.coordinators.offset_requests import (
     to_memberless_fetch,
 )
 from bridge.engine.commands import GroupType
-from bridge.engine.describe import describe_classic_view, describe_consumer_group, list_groups
+from bridge.engine.describe import ClassicSketch, describe_classic_view, describe_consumer_group, filter_of, list_groups
 from bridge.engine.queries import group_type, judge_deletion, judge_offset_deletion, subscribed_topics
 from bridge.engine.state import Shard
 from bridge.session.contracts import BrokerAccess
@@ -53,7 +53,7 @@ from translators.dialects.consumer import (
 )
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode, quote
-from translators.dialects.ids import BLANKS, GroupId, RequestRef, TopicName, TopicPartition
+from translators.dialects.ids import GroupId, RequestRef, TopicName, TopicPartition
 from translators.dialects.messages import GroupReply
 from translators.dialects.offsets import (
     GroupOffsets,
@@ -65,6 +65,7 @@ from translators.dialects.offsets import (
 
 Answer = Callable[[GroupReply], None]
 DescribedT = TypeVar("DescribedT", DescribedGroup, DescribedConsumerGroup)
+MemberT = TypeVar("MemberT", DescribedMember, DescribedConsumerMember)
 _UNDESCRIBED = "The group has described topic(s) that the client is not authorized to describe."
 """Kafka's own words."""
 WITNESSES_MAX = 100
@@ -143,7 +144,7 @@ class GroupViews:
             if sight is not ErrorCode.NONE and not is_hidden:
                 return DescribedGroup(error=sight, group_id=group_id)
             # Kafka shows a group of KIP-848 members to nobody who asks like this.
-            shown = _missing(group_id, request) if is_hidden else views[group_id]
+            shown = _missing(group_id, request) if is_hidden else sketched.groups[group_id]
             return seen.with_operations(shown) if request.include_authorized_operations else shown
 
         def lost(group_id: GroupId) -> DescribedGroup:
@@ -155,7 +156,8 @@ class GroupViews:
         def merge(seen: Seen, sights: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, DescribeGroupsReply) else ()
             said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
-            answer(DescribeGroupsReply(groups=within_room(said.get(one) or lost(one) for one in request.group_ids)))
+            groups = (said.get(one) or lost(one) for one in request.group_ids)
+            answer(DescribeGroupsReply(groups=within_room(groups, sketched.sizes)))
 
         def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
@@ -163,25 +165,30 @@ class GroupViews:
             else:
                 merge(seen, sights, None)
 
-        # What is shown is what was asked about, whatever becomes of the groups meanwhile.
-        views: dict[GroupId, DescribedGroup] = {}
-        topics: dict[GroupId, tuple[TopicName, ...]] = {}
+        sketched = _Sketched[DescribedGroup]()
 
         def look() -> Look:
             for group_id in ours:
-                described = describe_consumer_group(self._shard, group_id)
-                topics[group_id] = assigned_topics(described)
-                views[group_id] = self._view(group_id, request)
-                yield max(len(described.members), len(views[group_id].members))
-            self._ask_what_may_be_shown(ref, via, topics, go_on)
+                yield from self._sketch_view(group_id, request, sketched)
+            self._ask_what_may_be_shown(ref, via, sketched.topics, go_on)
 
         self.pieces.begin(via.connection, look(), request, answer)
+
+    def _sketch_view(self, group_id: GroupId, request: DescribeGroups, sketched: "_Sketched[DescribedGroup]") -> Look:
+        """Both at the same moment: what is shown is what it is asked about whether it may be."""
+        sketched.begin(group_id)
+        _, named = describe_consumer_group(self._shard, group_id)
+        view, members = self._view(group_id, request)
+        yield from drawn(named, partial(sketched.name, group_id))
+        shown = list[DescribedMember]()
+        yield from drawn(sketched.weighed(group_id, members), shown.append)
+        sketched.groups[group_id] = replace(view, members=tuple(shown))
 
     def _ask_what_may_be_shown(
         self,
         ref: RequestRef,
         via: BrokerAccess,
-        topics: Mapping[GroupId, tuple[TopicName, ...]],
+        topics: Mapping[GroupId, Collection[TopicName]],
         take: Callable[[Seen, Mapping[GroupId, ErrorCode]], None],
     ) -> None:
         """Ask the broker of which groups, given with the topics that are assigned there, the client may see all, and
@@ -191,16 +198,16 @@ class GroupViews:
 
         def go_on(seen: Seen) -> None:
             refusals = {group_id: seen.refusal(group_id) for group_id in ours}
-            shown = {one: topics[one] for one in ours if refusals[one] is ErrorCode.NONE}
+            shown = {one: tuple(topics[one]) for one in ours if refusals[one] is ErrorCode.NONE}
             ask_who_may_see_assignments(ref, via, shown, lambda sights: take(seen, refusals | dict(sights)))
 
         ask_what_is_seen(ref, via, ours, go_on)
 
-    def _view(self, group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
+    def _view(self, group_id: GroupId, request: DescribeGroups) -> ClassicSketch:
         if self._classic_view.is_one(group_id):
             return self._classic_view.described(describe_classic_view(self._shard, group_id, self._blobs))
         if request.errors_when_missing and group_type(self._shard, group_id) is GroupType.CONSUMER:
-            return _missing(group_id, request)
+            return _missing(group_id, request), iter(())
         return describe_classic_view(self._shard, group_id, self._blobs)
 
     def _describe_consumer(
@@ -218,14 +225,14 @@ class GroupViews:
             if sight is not ErrorCode.NONE:
                 why = _UNDESCRIBED if sight is ErrorCode.TOPIC_AUTHORIZATION_FAILED else None
                 return DescribedConsumerGroup(error=sight, group_id=group_id, error_message=why)
-            shown = views[group_id]
+            shown = sketched.groups[group_id]
             return seen.with_operations(shown) if request.include_authorized_operations else shown
 
         def merge(seen: Seen, sights: Mapping[GroupId, ErrorCode], reply: GroupReply | None) -> None:
             found = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
             said = {group.group_id: group for group in found} | {one: show(one, seen, sights) for one in ours}
             groups = (said.get(one) or DescribedConsumerGroup(error=missing, group_id=one) for one in request.group_ids)
-            answer(ConsumerGroupDescribeReply(within_room(groups)))
+            answer(ConsumerGroupDescribeReply(within_room(groups, sketched.sizes)))
 
         def go_on(seen: Seen, sights: Mapping[GroupId, ErrorCode]) -> None:
             if others and knows:
@@ -233,17 +240,26 @@ class GroupViews:
             else:
                 merge(seen, sights, None)
 
-        views: dict[GroupId, DescribedConsumerGroup] = {}
-        topics: dict[GroupId, tuple[TopicName, ...]] = {}
+        sketched = _Sketched[DescribedConsumerGroup]()
 
         def look() -> Look:
             for group_id in ours:
-                views[group_id] = described = describe_consumer_group(self._shard, group_id)
-                topics[group_id] = assigned_topics(described)
-                yield len(described.members)
-            self._ask_what_may_be_shown(ref, via, topics, go_on)
+                yield from self._sketch_consumers(group_id, sketched)
+            self._ask_what_may_be_shown(ref, via, sketched.topics, go_on)
 
         self.pieces.begin(via.connection, look(), request, answer)
+
+    def _sketch_consumers(self, group_id: GroupId, sketched: "_Sketched[DescribedConsumerGroup]") -> Look:
+        sketched.begin(group_id)
+        described, members = describe_consumer_group(self._shard, group_id)
+        shown = list[DescribedConsumerMember]()
+
+        def take(member: DescribedConsumerMember) -> None:
+            shown.append(member)
+            sketched.name(group_id, member)
+
+        yield from drawn(sketched.weighed(group_id, members), take)
+        sketched.groups[group_id] = replace(described, members=tuple(shown))
 
     def _list(self, ref: RequestRef, via: BrokerAccess, request: ListGroups, answer: Answer) -> None:
         def merge(reply: GroupReply | None) -> None:
@@ -254,15 +270,9 @@ class GroupViews:
                 # A list without the broker's part would pass for a whole one.
                 answer(reply)
                 return
-            theirs = tuple(
-                group for group in reply.groups if not self._is_ours(group.group_id) and _passes(group, request)
-            )
-            ours = tuple(
-                group
-                for group in list_groups(self._shard, request, self._classic_view.listed)
-                # Which broker answers on the bootstrap listener is not known: nobody else may list them then.
-                if via.broker_id is None or self.coordinator_of(group.group_id) in (None, via.broker_id)
-            )
+            self.pieces.begin(via.connection, self._find_listed(via, request, reply, take), request, answer)
+
+        def take(reply: ListGroupsReply, theirs: tuple[ListedGroup, ...], ours: tuple[ListedGroup, ...]) -> None:
             witnesses = theirs[:WITNESSES_MAX] if ours else ()
             names = tuple(dict.fromkeys(group.group_id for group in (*ours, *witnesses)))
             ask_what_is_seen(ref, via, names, partial(show, reply, theirs, ours))
@@ -281,6 +291,31 @@ class GroupViews:
             answer(replace(reply, groups=theirs + shown))
 
         via.ask(ref, ListGroups(), merge)
+
+    def _find_listed(
+        self,
+        via: BrokerAccess,
+        request: ListGroups,
+        reply: ListGroupsReply,
+        take: Callable[[ListGroupsReply, tuple[ListedGroup, ...], tuple[ListedGroup, ...]], None],
+    ) -> Look:
+        """The broker's groups and ours that pass the client's filters, which were not sent on (decision 22)."""
+        passes = filter_of(request)
+        theirs, ours = list[ListedGroup](), list[ListedGroup]()
+
+        def take_theirs(group: ListedGroup) -> None:
+            if not self._is_ours(group.group_id) and passes(group):
+                theirs.append(group)
+
+        def take_ours(group: ListedGroup) -> None:
+            # Which broker answers on the bootstrap listener is not known: nobody else may list them then.
+            is_here = via.broker_id is None or self.coordinator_of(group.group_id) in (None, via.broker_id)
+            if is_here and passes(shown := self._classic_view.listed(group)):
+                ours.append(shown)
+
+        yield from drawn(reply.groups, take_theirs)
+        yield from drawn(list_groups(self._shard), take_ours)
+        take(reply, tuple(theirs), tuple(ours))
 
     def _delete_groups(self, ref: RequestRef, via: BrokerAccess, request: DeleteGroups, answer: Answer) -> None:
         """The broker judges first, by deleting what it has of groups that may go; only then they are forgotten here."""
@@ -400,7 +435,31 @@ def _without(group_ids: Iterable[GroupId], ours: Collection[GroupId]) -> tuple[G
     return tuple(group_id for group_id in group_ids if group_id not in known)
 
 
-def within_room(groups: Iterable[DescribedT]) -> tuple[DescribedT, ...]:
+class _Sketched(Generic[DescribedT]):
+    """Groups as they are shown, whatever becomes of them meanwhile; their topics, and how long they make an answer."""
+
+    def __init__(self) -> None:
+        self.groups: dict[GroupId, DescribedT] = {}
+        self.topics: dict[GroupId, dict[TopicName, None]] = {}
+        self.sizes: dict[GroupId, int] = {}
+
+    def begin(self, group_id: GroupId) -> None:
+        """Its members are drawn next."""
+        self.topics[group_id] = {}
+        self.sizes[group_id] = MEMBER_BYTES
+
+    def name(self, group_id: GroupId, member: DescribedConsumerMember) -> None:
+        """A member's topics are among those that whoever asks has to be allowed to see."""
+        self.topics[group_id].update(dict.fromkeys(assigned_topics(member)))
+
+    def weighed(self, group_id: GroupId, members: Iterator[MemberT]) -> Iterator[MemberT]:
+        """The members of a group, each counted as it is drawn."""
+        for member in members:
+            self.sizes[group_id] += _size(member)
+            yield member
+
+
+def within_room(groups: Iterable[DescribedT], known_sizes: Mapping[GroupId, int]) -> tuple[DescribedT, ...]:
     """As many groups as one answer may have, one at least; the others are to be asked for again.
 
     Kafka answers a name as often as it is given: a group of one member with a megabyte of metadata, named 10,000 times,
@@ -411,7 +470,9 @@ def within_room(groups: Iterable[DescribedT]) -> tuple[DescribedT, ...]:
     for group in groups:
         size = sizes.get(group.group_id)
         if size is None:
-            size = sizes[group.group_id] = MEMBER_BYTES + sum(map(_size, group.members))
+            # One that may not be shown has no members here.
+            known = known_sizes.get(group.group_id) if group.members else MEMBER_BYTES
+            size = sizes[group.group_id] = known or MEMBER_BYTES + sum(map(_size, group.members))
         if room < size and shown:
             shown.append(_to_be_asked_again(group))
         else:
@@ -445,13 +506,3 @@ def _missing(group_id: GroupId, request: DescribeGroups) -> DescribedGroup:
         group_state="Dead",
         error_message=f"Group {quote(group_id)} is not a classic group.",
     )
-
-
-def _passes(group: ListedGroup, request: ListGroups) -> bool:
-    """Whether a group of the broker passes the client's filters, which were not sent on (decision 22)."""
-    states = {state.strip(BLANKS).lower() for state in request.states}
-    # Kafka trims the states that it is asked for, and takes the types as they come.
-    types = {wanted.lower() for wanted in request.types}
-    # Before version 5 brokers had one type of group and did not name it.
-    group_type = group.group_type.lower() or "classic"
-    return (not states or group.group_state.lower() in states) and (not types or group_type in types)

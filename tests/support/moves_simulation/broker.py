@@ -16,6 +16,7 @@ from tests.support.moves_simulation.kafka_group import KafkaGroup
 from tests.support.simulation.actor import GROUP
 from tests.support.simulation.cluster import Topics
 from tests.support.simulation.timeline import Timeline
+from tests.support.sketches import whole
 from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import (
     ConsumerGroupDescribe,
@@ -231,7 +232,7 @@ class SimulatedBroker:
                 members=tuple(self._describe_member(one) for one in group.members),
             )
         if group_id == GROUP and classic is not None:
-            return describe_classic_group(classic)
+            return whole(describe_classic_group(classic))
         return DescribedGroup(error=ErrorCode.NONE, group_id=group_id, group_state="Dead")
 
     def _describe_member(self, member_id: MemberId) -> DescribedConsumerMember:
@@ -313,6 +314,13 @@ class SimulatedBroker:
         """See `ports.Coordinators`."""
         await self._think()
         return OwnConnection(self, self.connect(OWN))
+
+    def reserve(self, connections: int) -> int:
+        """See `ports.Coordinators`: the world has no bound."""
+        return 0
+
+    def give_back(self, connections: int) -> None:
+        """See `ports.Coordinators`."""
 
 
 @dataclass(slots=True)

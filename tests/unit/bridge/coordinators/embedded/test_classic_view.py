@@ -9,6 +9,7 @@ from trio.testing import MockClock
 from bridge.coordinators.embedded.classic_view import ClassicView
 from tests.support.embedded_world import World, embedded_world, join_request, leave_request, native_join
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
+from tests.support.sketches import whole
 from tests.support.work_done import work_of
 from translators.dialects.admin import (
     DescribedGroup,
@@ -79,8 +80,8 @@ def test_protocol_is_that_of_most_members() -> None:
     group = OwnedGroup()
     clients = [ClassicClient(group, name) for name in ("range", "cooperative-sticky", "cooperative-sticky")]
     come_to_rest(group, clients)
-    view = DescribedGroup(error=NONE, group_id=GROUP, members=tuple(_bare(client) for client in clients))
-    shown = ClassicView(group.owner.shard, group.owner.machines).described(view)
+    view = DescribedGroup(error=NONE, group_id=GROUP)
+    shown = whole(ClassicView(group.owner.shard, group.owner.machines).described((view, map(_bare, clients))))
     assert (shown.group_state, shown.protocol_data) == ("Stable", "cooperative-sticky")
     assert {decode_subscription(member.metadata).topics for member in shown.members} == {(TOPIC,)}
     assert [decode_assignment(member.assignment).partitions for member in shown.members] == [

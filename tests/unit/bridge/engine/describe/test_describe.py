@@ -6,11 +6,13 @@ from bridge.engine.commands import Speaks
 from bridge.engine.describe import (
     describe_classic_view,
     describe_consumer_group,
+    filter_of,
     group_snapshot,
     list_groups,
 )
 from tests.support.classic_bench import ClassicBench
 from tests.support.engine_bench import FOO, GROUP, Bench, join_request, parts, topic_id
+from tests.support.sketches import whole, whole_consumers
 from translators.dialects.admin import DescribedGroup, DescribedMember, ListedGroup, ListGroups
 from translators.dialects.consumer import DescribedConsumerMember, DescribedTopicPartitions
 from translators.dialects.errors import ErrorCode
@@ -45,7 +47,7 @@ def foo(*numbers: int) -> tuple[DescribedTopicPartitions, ...]:
 def test_consumer_group_is_described_with_both_kinds_of_members() -> None:
     """Each with what it has and what it is to have (K6.5), from version 1 on with its kind (11.4 on K0.4)."""
     bench = mixed_group()
-    described = describe_consumer_group(bench.state, GROUP)
+    described = whole_consumers(describe_consumer_group(bench.state, GROUP))
     target = tuple(sorted(partition.partition for partition in bench.target("b")))
     newcomer = DescribedConsumerMember(
         member_id=bench.member("b").subscription.member_id,
@@ -73,8 +75,8 @@ def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
     seen = group_snapshot(bench.state, GROUP)
     assert seen is not None
     assert len(seen.members[0].pending_revocation) == 3
-    assert describe_consumer_group(bench.state, GROUP).members[0].assignment == foo(*range(6))
-    assert sorted(describe_classic_view(bench.state, GROUP, PlainEncoder()).members[0].assignment) == sorted(
+    assert whole_consumers(describe_consumer_group(bench.state, GROUP)).members[0].assignment == foo(*range(6))
+    assert sorted(whole(describe_classic_view(bench.state, GROUP, PlainEncoder())).members[0].assignment) == sorted(
         b"0,1,2,3,4,5"
     )
 
@@ -82,14 +84,14 @@ def test_member_that_has_yet_to_give_up_is_shown_with_all_it_holds() -> None:
 def test_unknown_or_nameless_group_is_refused() -> None:
     """GROUP_ID_NOT_FOUND for one that is not there, INVALID_GROUP_ID for no name (K6.5)."""
     state = Bench().state
-    codes = [describe_consumer_group(state, GroupId(name)).error for name in ("none", "")]
+    codes = [whole_consumers(describe_consumer_group(state, GroupId(name))).error for name in ("none", "")]
     assert codes == [ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
 
 
 def test_classic_view_shows_a_reconciling_group_as_completing() -> None:
     """Classic states, assignments as envelopes (decision 22)."""
     bench = mixed_group()
-    view = describe_classic_view(bench.state, GROUP, PlainEncoder())
+    view = whole(describe_classic_view(bench.state, GROUP, PlainEncoder()))
     first = DescribedMember(
         member_id=bench.member("a").subscription.member_id,
         instance_id=None,
@@ -104,7 +106,7 @@ def test_classic_view_shows_a_reconciling_group_as_completing() -> None:
 
 def test_classic_view_of_unknown_group_is_dead() -> None:
     """In DescribeGroups that is no error (K6.1)."""
-    view = describe_classic_view(Bench().state, GROUP, PlainEncoder())
+    view = whole(describe_classic_view(Bench().state, GROUP, PlainEncoder()))
     assert view == DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Dead")
 
 
@@ -120,7 +122,7 @@ def test_list_filters_know_no_case_and_states_no_blanks() -> None:
         ListGroups(types=("consumer ",)),
         ListGroups(states=("nonsense",)),
     ]
-    assert [list_groups(bench.state, request, lambda entry: entry) for request in asked] == [
+    assert [tuple(filter(filter_of(request), list_groups(bench.state))) for request in asked] == [
         (listed,),
         (listed,),
         (),
@@ -148,7 +150,7 @@ def test_deleted_topic_is_left_out_of_the_description() -> None:
     wish = replace(join_request("a", "foo"), subscribed_topic_names=(FOO,))
     bench.ask(wish)
     del bench.state.topics[topic_id("foo")]
-    assert describe_consumer_group(bench.state, GROUP).members[0].assignment == ()
+    assert whole_consumers(describe_consumer_group(bench.state, GROUP)).members[0].assignment == ()
 
 
 def test_classic_group_listed_by_its_own_type_and_state() -> None:
@@ -158,13 +160,15 @@ def test_classic_group_listed_by_its_own_type_and_state() -> None:
     state = classic.bench.state
     listed = ListedGroup(group_id=GROUP, protocol_type="consumer", group_state="Stable", group_type="classic")
     filters = [ListGroups(), ListGroups(types=("Classic",), states=(" stable",)), ListGroups(types=("consumer",))]
-    assert [list_groups(state, one, lambda entry: entry) for one in filters] == [(listed,), (listed,), ()]
-    assert describe_consumer_group(state, GROUP).error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert [tuple(filter(filter_of(one), list_groups(state))) for one in filters] == [(listed,), (listed,), ()]
+    assert whole_consumers(describe_consumer_group(state, GROUP)).error is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_refused_description_says_which_it_is() -> None:
     """A tool shows the text to whoever asked."""
     translated = Bench()
     translated.tell(translated.command(join_request("a"), Speaks.CLASSIC))
-    told = [describe_consumer_group(bench.state, GROUP).error_message for bench in (Bench(), translated)]
+    told = [
+        whole_consumers(describe_consumer_group(bench.state, GROUP)).error_message for bench in (Bench(), translated)
+    ]
     assert told == ["Group orders not found.", "Group orders is not a consumer group."]
