@@ -239,6 +239,14 @@ class Coordinators(Protocol):
         """A new connection to a broker, logged in where the cluster asks for that."""
         ...
 
+    def reserve(self, connections: int) -> int:
+        """Keep room for so many at once, all or none: gives for how many of them there is none; nothing is asked."""
+        ...
+
+    def give_back(self, connections: int) -> None:
+        """So many of the reserved ones are closed, or will not be opened."""
+        ...
+
 
 class JournalUnavailable(Exception):
     """Entries could not be made durable, none of them; the text says what happened and what to do."""

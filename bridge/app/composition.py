@@ -65,7 +65,17 @@ from bridge.net.settings import ProxySettings
 from bridge.net.tls import Certificates
 from bridge.session.counters import Counters
 from bridge.session.group_requests import KnownGroups
-from bridge.supervision import ANNOUNCEMENT, CERTIFICATES, EVENTS, RELOAD, SERVING, Failures, start_job
+from bridge.supervision import (
+    ANNOUNCEMENT,
+    BRIDGES,
+    CERTIFICATES,
+    EVENTS,
+    RELOAD,
+    SERVING,
+    Failures,
+    guarded,
+    start_job,
+)
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.metrics import PrometheusMetrics
 from translators.dialects.ids import GroupId, MemberId, Via
@@ -177,7 +187,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             await nursery.start(upstream.run)
             moving.live.start_in(nursery)
             proxy = await _start_proxy(nursery, settings, services)
-            questions.attach(proxy.cluster)
+            questions.attach(proxy.cluster, proxy.room)
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
             _introduce(proxy.cluster, between, places)
@@ -299,7 +309,7 @@ def _principal(cluster: UpstreamCluster, reply_routes: ReplyRoutes, via: Via) ->
 async def _drain(config: Config, groups: EmbeddedGroups, proxy: Proxy) -> None:
     groups.unload()
     await proxy.drain(config.settings.drain_timeout_ms / 1000)
-    await leave_bridges(config, groups)
+    await guarded(groups.supervised, BRIDGES, partial(leave_bridges, config, groups))
 
 
 async def _wait_for_stop(signals: AsyncIterator[int], configured: Configured, notices: ServiceNotices) -> None:

@@ -30,6 +30,7 @@ from bridge.migration.orders import Obstacle
 from bridge.ports import BrokerUnreachable, Clock, CoordinatorConnection, Coordinators
 from translators.dialects.classic import JoinGroupReply, LeaveGroup, LeaveGroupReply, LeavingMember, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.messages import GroupReply, GroupRequest
@@ -137,6 +138,27 @@ class Lines:
         self._broker_id: int | None = None
         self._finding = trio.Lock()
         self._open: dict[MemberId | None, CoordinatorConnection] = {}
+        self._reserved = 0
+
+    def reserve(self, count: int) -> Obstacle | None:
+        """Have room kept for so many at once, until it is given back; or why the round can't be played."""
+        self.give_back()
+        lacking = self._coordinators.reserve(count)
+        if lacking:
+            return Obstacle(
+                "EB-MOVE-257",
+                f"a round of {quote(self._group_id)} takes {counted(count, 'connection')} of the bridge's own, and"
+                f" beside clients and other moves there are file descriptors for {count - lacking} of them",
+                "raise the limit of open files (ulimit -n, LimitNOFILE of systemd), or wait for other moves to end, and"
+                " order the move again",
+            )
+        self._reserved = count
+        return None
+
+    def give_back(self) -> None:
+        """The room is others' again: no round is to be played any more."""
+        kept, self._reserved = self._reserved, 0
+        self._coordinators.give_back(kept)
 
     async def open(self, members: Iterable[MemberId | None]) -> None:
         """Have connections ready for these: a thousand of them, each with its handshakes, take seconds, and in

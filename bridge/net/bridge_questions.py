@@ -13,6 +13,7 @@ from bridge.log_lines import LogFields
 from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import BrokerClosed, exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
+from bridge.net.descriptors import Room
 from bridge.net.own_login import RenewedLogin
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
@@ -109,10 +110,12 @@ class BridgeQuestions:
         self._coordinators: KeptNames[int] = KeptNames(COORDINATORS_MAX)
         self._kept: tuple[GroupId, OwnConnection] | None = None
         """The group whose coordinator was asked last, and how."""
+        self._room: Room | None = None
 
-    def attach(self, cluster: UpstreamCluster) -> None:
-        """Ask this cluster from now on."""
+    def attach(self, cluster: UpstreamCluster, room: Room | None = None) -> None:
+        """Ask this cluster from now on; where clients are served, within the room that they leave."""
         self._attached = cluster
+        self._room = room
 
     @property
     def _cluster(self) -> UpstreamCluster:
@@ -223,6 +226,15 @@ class BridgeQuestions:
                 raise BrokerUnreachable(f"EB-NET-037: no answer within {ANSWER_TIMEOUT_S:.0f} s") from problem
             raise
         return OwnConnection(broker_id, transport, versions, login)
+
+    def reserve(self, connections: int) -> int:
+        """See `ports.Coordinators`."""
+        return 0 if self._room is None else self._room.reserve(connections)
+
+    def give_back(self, connections: int) -> None:
+        """See `ports.Coordinators`."""
+        if self._room is not None:
+            self._room.give_back(connections)
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""

@@ -4,7 +4,7 @@ import errno
 import os
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from bridge.net.shared import LOG
@@ -62,8 +62,49 @@ def tell_clients_max(wanted: int) -> None:
 
 def pipes_max(wanted: int) -> int:
     """How many pipes there may be at once, as far as descriptors go, beside `wanted` clients."""
-    left_over = limit() - KEPT - PER_CLIENT * clients_max(wanted) - ADMIN_LEFT_OVER
-    return (KEPT_FOR_PIPES + max(0, left_over)) // 2
+    return (KEPT_FOR_PIPES + _left_over(wanted) - rounds_part(wanted)) // 2
+
+
+def rounds_part(wanted: int) -> int:
+    """How many descriptors are for rounds that moves play, and never for one of `wanted` clients."""
+    return _left_over(wanted) // 2
+
+
+def _left_over(wanted: int) -> int:
+    """What neither clients may have nor programs that ask the admin API."""
+    return max(0, limit() - KEPT - PER_CLIENT * clients_max(wanted) - ADMIN_LEFT_OVER)
+
+
+class Room:
+    """Descriptors of clients, and of the connections that rounds have for members, which take the place of clients.
+
+    A round of 1,000 members took 1,000 that nobody counted, and with them those of the journal and of the bridge's own
+    questions.
+    """
+
+    def __init__(self, wanted: int, clients: Callable[[], int], brokers: Callable[[], int]) -> None:
+        self._wanted = wanted
+        self._clients = clients
+        self._brokers = brokers
+        self._reserved = 0
+
+    @property
+    def clients_max(self) -> int:
+        """How many clients there may be at once, beside the rounds that are under way."""
+        beyond = max(0, self._reserved - rounds_part(self._wanted))
+        return clients_max(self._wanted, self._brokers()) - -(-beyond // PER_CLIENT)
+
+    def reserve(self, connections: int) -> int:
+        """Keep room for so many connections of rounds, all or none: gives for how many of them there is none."""
+        unused = PER_CLIENT * (clients_max(self._wanted, self._brokers()) - self._clients())
+        lacking = max(0, connections - max(0, rounds_part(self._wanted) + unused - self._reserved))
+        if not lacking:
+            self._reserved += connections
+        return lacking
+
+    def give_back(self, connections: int) -> None:
+        """These are closed, or will not be opened."""
+        self._reserved -= connections
 
 
 def admin_connections_max(wanted: int) -> int:

@@ -43,6 +43,8 @@ class EngineCoordinators:
     """From which JoinGroup on sessions are taken for too short; None: never."""
     moved: int = 0
     """How many requests are answered that the group is elsewhere."""
+    room: int = 1 << 20
+    """For how many connections there is still room."""
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""
@@ -57,6 +59,16 @@ class EngineCoordinators:
             raise BrokerUnreachable("the test lets nobody in")
         self.open += 1
         return EngineConnection(self)
+
+    def reserve(self, connections: int) -> int:
+        """See `ports.Coordinators`."""
+        lacking = max(0, connections - self.room)
+        self.room -= 0 if lacking else connections
+        return lacking
+
+    def give_back(self, connections: int) -> None:
+        """See `ports.Coordinators`."""
+        self.room += connections
 
     def pass_time(self, now_ms: int) -> None:
         """Let the broker do what is due by now."""

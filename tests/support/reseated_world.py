@@ -48,6 +48,14 @@ class Scouting:
         """See `ports.Coordinators`."""
         return ScoutLine(self, await self.engine.connect_coordinator(broker_id))
 
+    def reserve(self, connections: int) -> int:
+        """See `ports.Coordinators`."""
+        return self.engine.reserve(connections)
+
+    def give_back(self, connections: int) -> None:
+        """See `ports.Coordinators`."""
+        self.engine.give_back(connections)
+
     def heartbeat(self, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatReply:
         """The broker's word on a heartbeat of the scout; raises BrokerUnreachable."""
         assert (request.member_id, request.subscribed_topic_names) == (SCOUT_ID, ())

@@ -173,6 +173,7 @@ class ReleaseMove(Generic[HeldT]):
                 self.state = state
         finally:
             self._lines.close()
+            self._lines.give_back()
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:
@@ -202,7 +203,9 @@ class ReleaseMove(Generic[HeldT]):
                 assert_never(effect)
 
     async def _come_to_rest(self) -> Obstacle | None:
-        return await self._read(REST_S) or await self._find_foreign()
+        obstacle = await self._read(REST_S)
+        # One for each, and that by which the first takes its seat.
+        return obstacle or self._lines.reserve(len(self._seats) + 1) or await self._find_foreign()
 
     async def _settle(self) -> Obstacle | None:
         """Commits may have waited long by now: what comes from here on waits for the round only."""

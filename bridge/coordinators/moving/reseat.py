@@ -165,6 +165,7 @@ class ReseatMove(RestingGroup[HeldT]):
                 self.state = state
         finally:
             self._lines.close()
+            self._lines.give_back()
         self._tell_of_members()
 
     def _tell_of_members(self) -> None:
@@ -198,13 +199,17 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _gather(self) -> Obstacle | None:
         """From here on requests wait, until the round is over: what takes long and can be done before is done now."""
-        obstacle = await self._proof.gather()
+        obstacle = self._reserve() or await self._proof.gather()
         if obstacle is not None:
             return obstacle
         # None is the scout's.
         await self._lines.open((None, *self._members))
         # Somebody may have lost its connection meanwhile.
         return await self._proof.gather()
+
+    def _reserve(self) -> Obstacle | None:
+        """One for each member, and the scout's."""
+        return self._lines.reserve(len(self._members) + 1)
 
     async def _look(self) -> Looked:
         described = await self._describe()
@@ -298,6 +303,8 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _play(self) -> Obstacle | None:
         """Rounds until one is played; who is gone at the broker has no part in the next."""
+        # After a restart nobody gathered. What was begun goes on with whatever descriptors there are.
+        self._reserve()
         left, failed = dict(self._members), None
         rounds = 0
         while left and rounds < ROUNDS_MAX:

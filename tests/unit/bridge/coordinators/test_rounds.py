@@ -56,6 +56,23 @@ async def test_round_goes_by_connections_that_were_opened_ahead(autojump_clock: 
     assert (coordinators.refuses_connections, coordinators.open) == (1_000, 0)
 
 
+def test_room_for_a_round_is_kept_until_it_is_given_back() -> None:
+    """Or it is said how much there is, and nothing is kept."""
+    coordinators, _ = formed(1)
+    coordinators.room = 7
+    lines, others = Lines(coordinators, GROUP), Lines(coordinators, GROUP)
+    for count in (3, 5):
+        assert lines.reserve(count) is None
+    obstacle = others.reserve(4)
+    assert obstacle is not None
+    assert obstacle.code == "EB-MOVE-257"
+    assert "takes 4 connections" in obstacle.sentence
+    assert "for 2 of them" in obstacle.sentence
+    for one in (others, lines, lines):
+        one.give_back()
+    assert coordinators.room == 7
+
+
 async def test_connections_that_take_too_long_are_waited_for_no_longer(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

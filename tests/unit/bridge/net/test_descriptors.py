@@ -14,12 +14,14 @@ from bridge.net.broker_connection import connect
 from bridge.net.descriptors import (
     KEPT,
     KEPT_FOR_ADMIN,
+    Room,
     Spare,
     admin_connections_max,
     clients_max,
     is_used_up,
     pipes_max,
     raise_limit,
+    rounds_part,
 )
 from bridge.net.listener import listen
 from bridge.ports import BrokerUnreachable
@@ -60,11 +62,11 @@ def test_what_brokers_take_is_not_for_clients(brokers: int, clients: int, monkey
 
 @pytest.mark.parametrize("limit", [64, 1_024, 20_128, 20_320, 20_384, 1 << 20])
 def test_all_that_has_a_bound_fits(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients, programs and pipes together leave at least 32 for the journal, the first brokers and all else."""
+    """Clients, programs, pipes and rounds leave at least 32 for the journal, the first brokers and all else."""
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
-    programs, pipes = min(256, admin_connections_max(10_000)), pipes_max(10_000)
+    programs, pipes, rounds = min(256, admin_connections_max(10_000)), pipes_max(10_000), rounds_part(10_000)
     assert pipes >= 16
-    assert limit < KEPT or 2 * clients_max(10_000) + programs + 2 * pipes + 32 <= limit
+    assert limit < KEPT or 2 * clients_max(10_000) + programs + 2 * pipes + rounds + 32 <= limit
 
 
 @pytest.mark.parametrize(("limit", "programs"), [(1_024, 64), (1_025, 65), (20_128, 64), (20_384, 320), (64, 64)])
@@ -75,6 +77,47 @@ def test_admin_api_has_a_part_of_what_is_kept_and_what_no_client_can_have(
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
     assert admin_connections_max(10_000) == programs
     assert limit < KEPT or programs + 2 * clients_max(10_000) + KEPT - KEPT_FOR_ADMIN <= limit
+
+
+@pytest.mark.parametrize("limit", [64, 1_024, 20_128, 21_000, 1 << 20])
+@pytest.mark.parametrize("clients", [0, 300, 447])
+@pytest.mark.parametrize("brokers", [1, 12])
+def test_rounds_have_what_no_client_has_and_clients_what_no_round_has(
+    limit: int, clients: int, brokers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round of 1,000 took those of the journal and of the bridge's own questions: nobody had counted them."""
+    monkeypatch.setattr(descriptors, "limit", lambda: limit)
+    room = Room(10_000, lambda: clients, lambda: brokers)
+    most = clients_max(10_000, brokers)
+    assert room.clients_max == most
+    lacking = room.reserve(1 << 24)
+    left = (1 << 24) - lacking
+    assert left == max(0, rounds_part(10_000) + 2 * (most - clients))
+    assert room.clients_max == most, "all or none"
+    assert room.reserve(left) == 0
+    assert room.reserve(7) == 7
+    assert room.clients_max <= max(clients, most - (left - rounds_part(10_000)) // 2)
+    assert left + 2 * room.clients_max <= rounds_part(10_000) + 2 * most or not left
+    room.give_back(left)
+    assert room.clients_max == most
+    assert room.reserve(left) == 0
+
+
+async def test_client_finds_no_place_while_rounds_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And finds one behind them."""
+    monkeypatch.setattr(descriptors, "limit", lambda: KEPT + 4)
+    async with front_of(ScriptedBroker()) as front:
+        served = await front.dial()
+        await served.send(request(API_VERSIONS, 2, 5))
+        assert await served.ids(1) == [5]
+        assert front.proxy.room.reserve(3) == 1
+        assert front.proxy.room.reserve(2) == 0
+        assert await (await front.dial()).is_closed()
+        assert front.closed(CloseReason.NO_DESCRIPTORS) == 1
+        front.proxy.room.give_back(2)
+        after = await front.dial()
+        await after.send(request(API_VERSIONS, 2, 6))
+        assert await after.ids(1) == [6]
 
 
 def test_exhaustion_is_found_behind_other_errors() -> None:

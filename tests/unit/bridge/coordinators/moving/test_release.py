@@ -104,6 +104,23 @@ async def test_connections_of_the_round_are_open_before_everybody_waits(
         assert world.coordinators.open == 0
 
 
+@pytest.mark.parametrize(("room", "is_released"), [(MEMBERS + 1, True), (MEMBERS, False)])
+async def test_round_without_descriptors_for_all_is_not_begun(
+    room: int, is_released: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """It took those that are kept for the journal and for the bridge's own questions; afterwards they are others'."""
+    async with adopted_world() as world:
+        await adopt(world)
+        world.coordinators.room = room
+        if is_released:
+            move = world.releasing()
+            await move.make()
+            assert isinstance(move.state, Released)
+        else:
+            assert await kept(world) == "EB-MOVE-257"
+        assert world.coordinators.room == room
+
+
 async def test_first_member_keeps_its_seat_while_connections_hang(
     autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

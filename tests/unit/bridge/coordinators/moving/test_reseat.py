@@ -141,6 +141,23 @@ async def test_only_the_classic_group_that_was_described_is_cleared(autojump_clo
         assert known.state.reason.code == "EB-MOVE-229"
 
 
+async def test_round_without_descriptors_for_all_is_not_begun(autojump_clock: trio.testing.MockClock) -> None:
+    """They would be those of the journal. What was begun before a restart goes on, and takes what there is."""
+    async with reseated_world() as world:
+        coordinators = world.adopted.coordinators
+        members = len(world.adopted.players)
+        coordinators.room = members
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert (state.reason.code, world.scouting.epochs) == ("EB-MOVE-257", [])
+        resumed = world.move()
+        await resumed.go_on()
+        assert resumed.state == Reseated()
+        assert coordinators.room == members
+        coordinators.room += 1
+        assert coordinators.reserve(members + 1) == 0
+
+
 async def test_group_with_others_is_kept(autojump_clock: trio.testing.MockClock) -> None:
     """Somebody came by another way, or is a consumer member."""
     async with reseated_world() as world:
