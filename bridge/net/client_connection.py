@@ -293,7 +293,7 @@ class ClientConnection:
                 rest = view[position:]
                 left_over = left_over_of(waiting, rest, is_shared=is_shared)
                 break
-        self._waiting_bytes = 0 if left_over is None else len(left_over.rest)
+        self._waiting_bytes = 0 if left_over is None else left_over.bytes_held
         self.uncork()
         return left_over
 
@@ -425,9 +425,14 @@ class ClientConnection:
         self._shared.counters.count_request(head.header.api_key)
         found = None
         if self.session.is_slow_to_read(head, offered):
-            found = await self._shared.beside(partial(self.session.read, head))
-        waiting = self._carry_out(head, self.session.decide(head, offered, found), came_ns)
-        if waiting is not None:
+            found = await self._shared.read(self.share, len(head.data), partial(self.session.read, head))
+        await self._let_in(head, self.session.decide(head, offered, found), came_ns)
+
+    async def _let_in(self, head: Head, decision: Decision, came_ns: int) -> None:
+        """What was read of a request counts from now on, and its bytes do not."""
+        if isinstance(decision, (Submitted, Divided)):
+            self._waiting_bytes -= len(head.data)
+        if (waiting := self._carry_out(head, decision, came_ns)) is not None:
             await self._deal(waiting)
 
     async def _forward_later(self, head: Head, decision: Relayed | Rewritten | LoggingIn, came_ns: int) -> None:
@@ -464,13 +469,9 @@ class ClientConnection:
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))
-        session = self.session
         if refusal is not None:
-            tell_unplaced(self._shared, session, unplaced.group_ids[0], refusal)
-        decision = await decide_placed(self._shared, session, head, offered, refusal)
-        waiting = self._carry_out(head, decision, came_ns)
-        if waiting is not None:
-            await self._deal(waiting)
+            tell_unplaced(self._shared, self.session, unplaced.group_ids[0], refusal)
+        await self._let_in(head, await decide_placed(self._shared, self, head, offered, refusal), came_ns)
         self.flush()
 
     async def _reject(self, rejected: Rejected) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from bridge.session.client_session import Decision
+from bridge.session.client_session import Decision, Divided, Submitted
 from bridge.session.requests import Cut, Rejected
 
 
@@ -23,6 +23,14 @@ class LeftOver(NamedTuple):
 
     waiting: Waiting | None
     rest: memoryview
+
+    @property
+    def bytes_held(self) -> int:
+        """What is kept; a request that is let in counts with what was read of it (`Outbox.keep`)."""
+        waiting = self.waiting
+        if waiting is None or isinstance(waiting.cut, Rejected) or isinstance(waiting.decision, (Submitted, Divided)):
+            return len(self.rest)
+        return len(self.rest) + len(waiting.cut.data)
 
 
 def left_over_of(waiting: Waiting | None, rest: memoryview, *, is_shared: bool) -> LeftOver:

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from bridge.net.proxy import Proxy
+from bridge.net.shared import InFlight
 from bridge.session.limits import READ_ELEMENT_BYTES, Limits
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
@@ -108,4 +109,43 @@ async def test_joins_that_wait_for_a_right_make_others_wait_for_room() -> None:
                     submitted.forget()
                     decided += 1
                 await trio.sleep(0.01)
+        assert held(front.proxy) <= count * len(frame)
+
+
+async def test_large_joins_that_come_at_once_are_read_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each waited for the thread that reads, and none looked again at what those before it took: 256 of 1 MB, which is
+    what may be held, became 10 GB. Whole ones that wait to be read count, too: nobody had them until then.
+    """
+    peak, note = 0, InFlight.note
+
+    def watch(ledger: InFlight, connection: int, held_bytes: int, collected_bytes: int) -> None:
+        nonlocal peak
+        note(ledger, connection, held_bytes, collected_bytes)
+        peak = max(peak, ledger.total_bytes)
+
+    monkeypatch.setattr(InFlight, "note", watch)
+    broker, count, read_bytes = JudgingBroker(), 12, READ_ELEMENT_BYTES * (MANY + 1)
+    broker.gate = trio.Event()
+    async with front_of(broker, Limits(all_inflight_bytes_max=LIMIT)) as front, trio.open_nursery() as nursery:
+        frame, clients = join(1, MANY), [await front.dial() for _ in range(count)]
+        for client in clients:
+            await client.send(request(ApiKey.API_VERSIONS, 0, 1))
+            assert (await client.answer())[0] == 1
+        for client in clients:
+            nursery.start_soon(client.send, frame)
+        with trio.fail_after(60):
+            await until(lambda: held(front.proxy) > LIMIT)
+        # All that were let in have been read by then, one after the other, on any machine that is not very busy.
+        await trio.sleep(1)
+        assert peak < LIMIT + count * len(frame) + 2 * read_bytes
+        broker.gate.set()
+        decided = 0
+        with trio.fail_after(60):
+            while decided < count:
+                for _, submitted, _, _ in front.groups.submitted[decided:]:
+                    assert isinstance(submitted, JoinGroup)
+                    submitted.forget()
+                    decided += 1
+                await trio.sleep(0.01)
+        assert peak < LIMIT + count * len(frame) + 2 * read_bytes
         assert held(front.proxy) <= count * len(frame)

@@ -1,8 +1,17 @@
 """Pieces that wait."""
 
+import pytest
+
+from bridge.migration.route import Road
+from bridge.session.client_session import Decision, Relayed, Submitted
 from bridge.session.close_reasons import CloseReason
 from bridge.session.left_over import LeftOver, Waiting, left_over_of
-from bridge.session.requests import Rejected, Rest
+from bridge.session.outbox import Slot
+from bridge.session.requests import Head, Rejected, Rest
+from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader
+from translators.dialects.classic import Heartbeat
+from translators.dialects.ids import GroupId, MemberId, RequestRef
 
 
 def test_shared_bytes_are_copied_and_own_ones_are_not() -> None:
@@ -21,3 +30,20 @@ def test_rejected_piece_has_no_bytes_to_copy() -> None:
     rejected = Rejected(CloseReason.MALFORMED_REQUEST, "seen")
     found = left_over_of(Waiting(rejected, rejected), memoryview(b"rest"), is_shared=True)
     assert found.waiting == Waiting(rejected, rejected)
+    assert found.bytes_held == 4
+
+
+SLOT = Slot(RequestRef(0, 1, 1), ApiKey.HEARTBEAT, 4, 1)
+HEARTBEAT = Heartbeat(group_id=GroupId("g"), generation=1, member_id=MemberId("m"), instance_id=None)
+
+
+@pytest.mark.parametrize(
+    ("decision", "held_bytes"),
+    [(None, 11), (Relayed(None), 11), (Submitted(SLOT, Road.EMBEDDED, HEARTBEAT), 4)],
+)
+def test_request_counts_until_what_was_read_of_it_does(decision: Decision | None, held_bytes: int) -> None:
+    """Whole requests that waited to be read, or for their broker, were counted by nobody."""
+    header = RequestHeader(7, ApiKey.HEARTBEAT, 4, 1, "client", 7)
+    waiting = Waiting(Head(header, b"request", 0), decision)
+    assert left_over_of(waiting, memoryview(b"rest"), is_shared=True).bytes_held == held_bytes
+    assert left_over_of(None, memoryview(b"rest"), is_shared=True).bytes_held == 4

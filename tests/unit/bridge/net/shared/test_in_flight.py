@@ -56,29 +56,59 @@ def test_somebody_may_always_read() -> None:
 
 
 async def test_who_waits_is_woken_when_it_may_go_on() -> None:
-    """By room, and by the turn passing to another."""
+    """By room, and by its turn: nobody is woken for another's."""
     ledger = InFlight(1_000)
-    woken: list[str] = []
+    woken: list[int] = []
 
-    async def wait(name: str) -> None:
-        await ledger.changed()
-        woken.append(name)
+    async def wait(connection: int) -> None:
+        await ledger.changed(connection)
+        woken.append(connection)
 
     async with trio.open_nursery() as nursery:
-        for number in (1, 2, 3):
+        for number in (1, 2, 3, 4):
             ledger.note(number, 900, 900)
-        nursery.start_soon(wait, "turn")
+        for number in (3, 4, 5):
+            nursery.start_soon(wait, number)
         await trio.testing.wait_all_tasks_blocked()
         ledger.note(2, 0, 0)
         await trio.testing.wait_all_tasks_blocked()
         assert not woken
         ledger.note(1, 950, 0)
         await trio.testing.wait_all_tasks_blocked()
-        assert woken == ["turn"]
-        nursery.start_soon(wait, "room")
+        assert woken == [3]
+        for number in (3, 1):
+            ledger.note(number, 0, 0)
         await trio.testing.wait_all_tasks_blocked()
-        ledger.note(3, 0, 0)
-    assert woken == ["turn", "room"]
+        assert sorted(woken) == [3, 4, 5]
+        nursery.start_soon(wait, 6)
+        await trio.testing.wait_all_tasks_blocked()
+        ledger.note(7, 5_000, 5_000)
+        ledger.note(4, 0, 0)
+        await trio.testing.wait_all_tasks_blocked()
+        assert 6 not in woken
+        ledger.note(7, 5_000, 0)
+    assert woken[-1] == 6, "where nobody has a turn, everybody may take it"
+
+
+async def test_wakings_grow_with_those_who_wait() -> None:
+    """Of many that wait each was woken by the turn of each: twice as many were four times the wakings."""
+    looks = {50: 0, 100: 0}
+
+    async def take_turn(ledger: InFlight, connection: int, connections: int) -> None:
+        looks[connections] += 1
+        while not ledger.room(connection, 5_000, WANTED):
+            await ledger.changed(connection)
+            looks[connections] += 1
+        ledger.note(connection, 5_000, 0)
+
+    for connections in looks:
+        ledger = InFlight(1_000)
+        for number in range(connections):
+            ledger.note(number, 5_000, 5_000)
+        async with trio.open_nursery() as nursery:
+            for number in range(connections):
+                nursery.start_soon(take_turn, ledger, number, connections)
+    assert looks[100] <= 2 * looks[50]
 
 
 async def until(holds: Callable[[], bool]) -> None:
