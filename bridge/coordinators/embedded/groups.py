@@ -52,7 +52,7 @@ from bridge.engine.queries import group_type, has_members, matched_topics, subsc
 from bridge.log_lines import Line, RateLimitedLog
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
-from bridge.supervision import BRIDGES, OFFSETS, PATTERNS, RECOMMIT, RETENTION, TOPICS, Failures, start_job
+from bridge.supervision import BRIDGES, OFFSETS, PATTERNS, RECOMMIT, RETENTION, SERVING, TOPICS, Failures, start_job
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import DeleteGroups, ListGroups
@@ -341,7 +341,7 @@ class EmbeddedGroups:
 
     def unload(self) -> None:
         """Serving ends: who waits in a classic group is told to come back, so that nobody waits for it (K1.75)."""
-        self.note_founders()
+        self.supervised.spare(SERVING, self.note_founders)
         self.task.order_at_once(UnloadClassicGroups())
 
     def disconnected(self, connection: int) -> None:

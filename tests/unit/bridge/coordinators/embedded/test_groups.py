@@ -267,3 +267,22 @@ async def test_end_of_serving_tells_who_waits_in_a_classic_group_to_come_back(au
         assert not world.replies
         world.groups.unload()
         assert (await world.answer(ref, JoinGroupReply)).error is ErrorCode.NOT_COORDINATOR
+
+
+async def test_end_of_serving_goes_on_where_what_empty_groups_cost_can_not_be_kept(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug there ended the process before its answers had left."""
+
+    def fail() -> None:
+        raise ValueError("a bug")
+
+    async with embedded_world(
+        EngineSettings(group_initial_rebalance_delay_ms=60_000, group_begins_classic=True)
+    ) as world:
+        ref = world.send(replace(join_request(""), needs_member_id=False))
+        await trio.sleep(1)
+        monkeypatch.setattr(world.groups, "note_founders", fail)
+        world.groups.unload()
+        assert (await world.answer(ref, JoinGroupReply)).error is ErrorCode.NOT_COORDINATOR
+        assert world.groups.supervised.counts["serving"] == 1
