@@ -14,7 +14,7 @@ from bridge.coordinators.embedded.shares import (
     members_of,
     weigh,
 )
-from bridge.coordinators.embedded.weights import group_bytes, pattern_bytes
+from bridge.coordinators.embedded.weights import group_bytes, hidden_bytes, pattern_bytes
 from bridge.engine.commands import ConvertGroup, ForgetRegularExpressions, GroupType, ResolveRegularExpression
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from tests.support.embedded_world import join_request, leave_request, native_join
@@ -117,7 +117,8 @@ class Life:
 
     def _take_pattern(self, name: str, group_id: GroupId, number: int, size: int) -> None:
         if name == "pattern":
-            joined = replace(native_join(f"n{number}"), group_id=group_id, subscribed_topic_names=None)
+            hidden = frozenset(TopicName("t" * (1 + one)) for one in range(size % 4))
+            joined = replace(native_join(f"n{number}"), group_id=group_id, subscribed_topic_names=None, hidden=hidden)
             self.group.send(replace(joined, subscribed_topic_regex="tu"[size % 2]), client=HOSTS[number % 2])
         elif name == "resolve":
             topics = frozenset(TopicName("t" * (1 + one)) for one in range(size % 7))
@@ -171,6 +172,12 @@ class Life:
             for group_id in {group_id for group_id, _, its in members if its == pattern}:
                 by_group[group_id] += size_bytes
             for host in {host for _, host, its in members if its == pattern}:
+                by_host[host] += size_bytes
+        for group_id, pattern in {(group_id, pattern) for group_id, _, pattern in members if pattern}:
+            size_bytes = hidden_bytes(group_id, pattern, shard.groups[group_id].hidden.get(pattern, ()))
+            total += size_bytes
+            by_group[group_id] += size_bytes
+            for host in {host for its, host, one in members if (its, one) == (group_id, pattern)}:
                 by_host[host] += size_bytes
         assert (shares.by_group, shares.by_host, shares.total_bytes) == (by_group, by_host, total)
 

@@ -5,6 +5,7 @@ first that comes with it, and of whoever is heard next when it matches something
 Heartbeats of a group at rest are answered without a look at it: which groups have something to ask is noted beside.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,7 +14,7 @@ import trio
 
 from bridge.coordinators.deadlines import Deadlines
 from bridge.coordinators.hidden_topics import Hidden, ask_which_are_hidden
-from bridge.engine.state import Shard
+from bridge.engine.state import NO_TOPICS, Shard
 from bridge.session.contracts import Access, BrokerAccess
 from bridge.wire.apis import ApiKey
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -54,7 +55,9 @@ class _Key(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What was asked about, when, and what of it is hidden: None where nothing is known but what the journal says."""
+    """What was asked about, when, and what of it is hidden: None where nothing is known but what the journal says, and
+    where that is old enough to be in it.
+    """
 
     topics: frozenset[TopicName]
     at_ms: int
@@ -75,6 +78,8 @@ class PatternRights:
         self._access = access
         self._now_ms = now_ms
         self._found: KeptNames[_Found] = KeptNames(KEPT_MAX)
+        self._fresh: deque[tuple[int, _Key]] = deque()
+        """What is still to be handed on, by when it was found."""
         self._running: dict[_Key, trio.Event] = {}
         """What tells that a broker was asked: whoever comes meanwhile waits for the same answer."""
         self._watched: Deadlines[GroupId] = Deadlines()
@@ -121,7 +126,8 @@ class PatternRights:
         """The heartbeat with what was found of its pattern."""
         key = self._key(request)
         found = None if key is None else self._found.get(key.name)
-        return request if found is None or found.hidden is None else replace(request, hidden=found.hidden)
+        hidden = None if key is None or found is None else self._hidden_from(key, found)
+        return request if hidden is None else replace(request, hidden=hidden)
 
     async def look(
         self, ref: RequestRef, request: ConsumerGroupHeartbeat, topics: frozenset[TopicName]
@@ -138,7 +144,9 @@ class PatternRights:
                 continue
             answer = await self._ask(key, way, topics)
             if not isinstance(answer, ErrorCode):
-                self._keep(key, _Found(topics, self._now_ms(), frozenset(answer)))
+                told = frozenset(answer)
+                # The same strings: 10,000 names that every group had for itself would be a megabyte each.
+                self._keep(key, _Found(topics, self._now_ms(), frozenset(name for name in topics if name in told)))
             elif request.member_epoch == JOIN_EPOCH:
                 return _DENIED if answer is ErrorCode.GROUP_AUTHORIZATION_FAILED else _SILENT
             else:
@@ -146,7 +154,15 @@ class PatternRights:
         return None
 
     def _keep(self, key: _Key, found: _Found) -> None:
+        """Whoever is let in hands it on to the engine; what nobody has handed on in time belongs to nobody."""
         self._found.put(key.name, found)
+        if found.hidden:
+            self._fresh.append((found.at_ms, key))
+        while self._fresh and found.at_ms - self._fresh[0][0] >= FRESH_MS:
+            at_ms, old = self._fresh.popleft()
+            kept = self._found.get(old.name)
+            if kept is not None and kept.is_told and kept.at_ms == at_ms:
+                self._found.put(old.name, kept._replace(hidden=None))
         # Where another of its patterns is to be asked about, too, that is found out by the next look.
         self.overdue.discard(key.group_id)
 
@@ -177,8 +193,18 @@ class PatternRights:
     def _untold(self, key: _Key, topics: frozenset[TopicName]) -> _Found:
         """What is hidden as long as no broker answers: what was, and what was not there yet."""
         before = self._found.get(key.name)
-        known = None if before is None or before.hidden is None else before.hidden | (topics - before.topics)
-        return _Found(topics, self._now_ms(), known, is_told=False)
+        known = None if before is None else self._hidden_from(key, before)
+        hidden = None if before is None or known is None else known | (topics - before.topics)
+        return _Found(topics, self._now_ms(), hidden, is_told=False)
+
+    def _hidden_from(self, key: _Key, found: _Found) -> frozenset[TopicName] | None:
+        """What was found, or what the engine has by now of what a broker told; who takes over the seat of the only
+        member that has the pattern goes on with it.
+        """
+        if found.hidden is not None or not found.is_told:
+            return found.hidden
+        group = self._shard.groups.get(key.group_id)
+        return NO_TOPICS if group is None else group.hidden.get(key.pattern, NO_TOPICS)
 
     async def _ask(self, key: _Key, way: BrokerAccess, topics: frozenset[TopicName]) -> Hidden | ErrorCode:
         if way.highest_version(ApiKey.OFFSET_FETCH) is None and way.highest_version(ApiKey.METADATA) is not None:

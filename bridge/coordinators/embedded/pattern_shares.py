@@ -1,13 +1,14 @@
 """What patterns take of the journal: the topics of each are written once, whoever has it.
 
 So a pattern counts once for all, once for each group that has it and once for each address whose clients have it; by
-its own few letters it would cost nothing, and every member of a large group would be charged for all topics.
+its own few letters it would cost nothing, and every member of a large group would be charged for all topics. What of
+its topics is hidden from a group is written for each group, and counts so.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
-from bridge.coordinators.embedded.weights import pattern_bytes
+from bridge.coordinators.embedded.weights import hidden_bytes, pattern_bytes
 from bridge.engine.indexes import count_down, count_up
 from bridge.engine.state import Shard
 from translators.dialects.ids import GroupId
@@ -40,19 +41,40 @@ class Holder(NamedTuple):
     host: str
 
 
-class PatternShares:
-    """Who has which pattern, and with how many bytes it is in the sums.
+class HiddenKey(NamedTuple):
+    """What of a pattern's topics one group is not given."""
 
-    `told` are the sizes of those that the engine learns in the next turn.
+    group_id: GroupId
+    pattern: str
+
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+def pattern_written(shard: Shard, pattern: str) -> int:
+    """What a pattern takes as the engine has it."""
+    resolved = shard.patterns.get(pattern)
+    return pattern_bytes(pattern, () if resolved is None else resolved.topics)
+
+
+def hidden_written(shard: Shard, key: HiddenKey) -> int:
+    """What it takes that a group is not given as the engine has that; nothing of most."""
+    group = shard.groups.get(key.group_id)
+    return 0 if group is None else hidden_bytes(key.group_id, key.pattern, group.hidden.get(key.pattern, ()))
+
+
+class PatternShares(Generic[KeyT]):
+    """Who has which pattern, or is hidden something by it, and with how many bytes that is in the sums: by what
+    `written` tells, or `told`, the sizes of those that the engine learns in the next turn.
     """
 
-    def __init__(self, shard: Shard) -> None:
-        self.told: Mapping[str, int] = {}
-        self._shard = shard
-        self._sizes: dict[str, int] = {}
-        self._groups: dict[str, dict[GroupId, int]] = {}
-        self._hosts: dict[str, dict[str, int]] = {}
-        self._reserved: set[tuple[str, GroupId | None, str | None]] = set()
+    def __init__(self, written: Callable[[KeyT], int]) -> None:
+        self.told: Mapping[KeyT, int] = {}
+        self._written = written
+        self._sizes: dict[KeyT, int] = {}
+        self._groups: dict[KeyT, dict[GroupId, int]] = {}
+        self._hosts: dict[KeyT, dict[str, int]] = {}
+        self._reserved: set[tuple[KeyT, GroupId | None, str | None]] = set()
 
     def clear(self) -> None:
         """Nobody has any."""
@@ -64,24 +86,22 @@ class PatternShares:
         """What was reserved is carried out, or refused."""
         self._reserved.clear()
 
-    def growth(self, pattern: str | None, holder: Holder) -> Growth:
-        """What the sums grow by if somebody there has this pattern, too."""
+    def growth(self, pattern: KeyT | None, holder: Holder, will_be: Callable[[], int] | None = None) -> Growth:
+        """What the sums grow by if somebody there has this pattern, too, of the size that it is or `will_be`."""
         if not pattern:
             return NOTHING
-        size_bytes = self._size(pattern)
-        return Growth(
-            self._new(pattern, holder.group_id, None) * size_bytes,
-            self._new(pattern, None, holder.host) * size_bytes,
-            self._new(pattern, None, None) * size_bytes,
-        )
+        news = [self._new(pattern, *whose) for whose in _whose(holder)]
+        if not any(news):
+            return NOTHING
+        size_bytes = self._size(pattern) if will_be is None else will_be()
+        return Growth(*(is_new * size_bytes for is_new in news))
 
-    def reserve(self, pattern: str | None, holder: Holder) -> None:
+    def reserve(self, pattern: KeyT | None, holder: Holder) -> None:
         """Somebody there will have it with the next turn."""
         if pattern:
-            whose = ((pattern, holder.group_id, None), (pattern, None, holder.host), (pattern, None, None))
-            self._reserved.update(whose)
+            self._reserved.update((pattern, *whose) for whose in _whose(holder))
 
-    def begin(self, pattern: str, holder: Holder) -> Growth:
+    def begin(self, pattern: KeyT, holder: Holder) -> Growth:
         """A member there has it; what the sums grow by."""
         size_bytes = self._sizes.setdefault(pattern, self._written(pattern))
         groups, hosts = self._groups.setdefault(pattern, {}), self._hosts.setdefault(pattern, {})
@@ -94,7 +114,7 @@ class PatternShares:
         count_up(hosts, holder.host)
         return grown
 
-    def end(self, pattern: str, holder: Holder) -> Growth:
+    def end(self, pattern: KeyT, holder: Holder) -> Growth:
         """A member there has it no more; what the sums shrink by."""
         size_bytes, groups, hosts = self._sizes[pattern], self._groups[pattern], self._hosts[pattern]
         count_down(groups, holder.group_id)
@@ -107,7 +127,7 @@ class PatternShares:
             (not groups) * size_bytes,
         )
 
-    def weigh_again(self, pattern: str) -> tuple[int, tuple[GroupId, ...], tuple[str, ...]]:
+    def weigh_again(self, pattern: KeyT) -> tuple[int, tuple[GroupId, ...], tuple[str, ...]]:
         """It matches something else now: how many bytes more it takes, for whom; nobody if nobody has it."""
         if pattern not in self._sizes:
             return 0, (), ()
@@ -115,20 +135,21 @@ class PatternShares:
         more, self._sizes[pattern] = size_bytes - self._sizes[pattern], size_bytes
         return more, tuple(self._groups[pattern]), tuple(self._hosts[pattern])
 
-    def _new(self, pattern: str, group_id: GroupId | None, host: str | None) -> bool:
+    def _new(self, pattern: KeyT, group_id: GroupId | None, host: str | None) -> bool:
         if (pattern, group_id, host) in self._reserved:
             return False
         if group_id is not None:
             return group_id not in self._groups.get(pattern, ())
         return pattern not in self._hosts if host is None else host not in self._hosts.get(pattern, ())
 
-    def _size(self, pattern: str) -> int:
+    def _size(self, pattern: KeyT) -> int:
         told = self.told.get(pattern)
         if told is not None:
             return told
         counted = self._sizes.get(pattern)
         return self._written(pattern) if counted is None else counted
 
-    def _written(self, pattern: str) -> int:
-        resolved = self._shard.patterns.get(pattern)
-        return pattern_bytes(pattern, () if resolved is None else resolved.topics)
+
+def _whose(holder: Holder) -> tuple[tuple[GroupId | None, str | None], ...]:
+    """For whom something counts: for the group, for the address, and for all."""
+    return (holder.group_id, None), (None, holder.host), (None, None)

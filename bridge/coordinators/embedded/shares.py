@@ -5,16 +5,27 @@ Sums follow from the members and the groups that are there, each weighed again w
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.embedded.founders import Founders
-from bridge.coordinators.embedded.pattern_shares import Growth, Holder, PatternShares
+from bridge.coordinators.embedded.pattern_shares import (
+    NOTHING,
+    Growth,
+    HiddenKey,
+    Holder,
+    KeyT,
+    PatternShares,
+    hidden_written,
+    pattern_written,
+)
 from bridge.coordinators.embedded.weights import (
     assignments_bytes,
     blob_bytes,
     classic_bytes,
     heartbeat_growth,
+    hidden_bytes,
     join_bytes,
     join_bytes_at_most,
     profile_bytes,
@@ -33,6 +44,7 @@ from bridge.engine.records import (
     MemberSubscribed,
     Record,
     RegularExpressionResolved,
+    TopicsHidden,
 )
 from bridge.engine.state import ClassicGroup, Shard
 from translators.classic_member.member_records import profile_of
@@ -90,7 +102,7 @@ class Weight(NamedTuple):
 
 
 PERCENT = 100
-KeyT = TypeVar("KeyT", bound=str)
+NameT = TypeVar("NameT", bound=str)
 Weights = dict[GroupId, dict[MemberId, Weight]]
 
 
@@ -112,7 +124,9 @@ class Shares:
         self._touched: dict[MemberRef, None] = {}
         self._touched_groups: dict[GroupId, None] = {}
         self._touched_patterns: dict[str, None] = {}
-        self.patterns = PatternShares(shard)
+        self._touched_hidden: dict[HiddenKey, None] = {}
+        self.patterns = PatternShares[str](partial(pattern_written, shard))
+        self._hidden = PatternShares[HiddenKey](partial(hidden_written, shard))
         self.founders = Founders(shard)
         self._is_stale = True
         self._is_reserved = False
@@ -135,6 +149,7 @@ class Shares:
         self._touched.clear()
         self._touched_groups.clear()
         self._touched_patterns.clear()
+        self._touched_hidden.clear()
 
     def note(self, records: Iterable[Record]) -> None:
         """These records were applied."""
@@ -156,10 +171,16 @@ class Shares:
                 case ClassicGroupCreated() | GroupCreated():
                     self.founders.note(record.group_id)
                     self._touched_groups[record.group_id] = None
-                case RegularExpressionResolved():
-                    self._touched_patterns[record.pattern] = None
+                case RegularExpressionResolved() | TopicsHidden():
+                    self._note_pattern(record)
                 case _:
                     pass
+
+    def _note_pattern(self, record: RegularExpressionResolved | TopicsHidden) -> None:
+        if isinstance(record, TopicsHidden):
+            self._touched_hidden[HiddenKey(record.group_id, record.pattern)] = None
+        else:
+            self._touched_patterns[record.pattern] = None
 
     def end_turn(self) -> None:
         """What was admitted is about to be carried out, or refused for other reasons."""
@@ -170,6 +191,7 @@ class Shares:
             self._reserved_by_host.clear()
             self._reserved_bytes = 0
             self.patterns.end_turn()
+            self._hidden.end_turn()
 
     def foresee(self, arrival: Arrival) -> Refusal | None:
         """What `judge` would say, of whom nothing is reserved."""
@@ -193,7 +215,8 @@ class Shares:
             self.settle()
         holder = Holder(request.group_id, arrival.client.client_host)
         begun = self.founders.growth(request.group_id)
-        growth = Growth.of_all(said_bytes).plus(self.patterns.growth(pattern, holder)).plus(begun)
+        shared = self.patterns.growth(pattern, holder).plus(self._hidden_growth(request, pattern, holder))
+        growth = Growth.of_all(said_bytes).plus(shared).plus(begun)
         if growth.group_bytes <= 0 and growth.host_bytes <= 0:
             return None
         refusal = self._refuse(arrival, growth, limits)
@@ -210,6 +233,7 @@ class Shares:
         _add_to(self._reserved_by_host, holder.host, growth.host_bytes)
         self._reserved_bytes += growth.all_bytes
         self.patterns.reserve(pattern, holder)
+        self._hidden.reserve(HiddenKey(holder.group_id, pattern) if pattern else None, holder)
         self.founders.reserve(holder)
 
     def settle(self) -> None:
@@ -218,6 +242,7 @@ class Shares:
             self._is_stale = False
             self._forget_touched()
             self.patterns.clear()
+            self._hidden.clear()
             self.founders.clear()
             self.by_group.clear()
             self.by_host.clear()
@@ -235,14 +260,19 @@ class Shares:
         self._touched.clear()
         self._weigh_groups_again(self._touched_groups)
         self._touched_groups.clear()
-        for pattern in self._touched_patterns:
-            more, groups, hosts = self.patterns.weigh_again(pattern)
+        self._weigh_shared_again(self.patterns, self._touched_patterns)
+        self._touched_patterns.clear()
+        self._weigh_shared_again(self._hidden, self._touched_hidden)
+        self._touched_hidden.clear()
+
+    def _weigh_shared_again(self, shared: PatternShares[KeyT], keys: Iterable[KeyT]) -> None:
+        for key in keys:
+            more, groups, hosts = shared.weigh_again(key)
             for group_id in groups:
                 _add_to(self.by_group, group_id, more)
             for host in hosts:
                 _add_to(self.by_host, host, more)
             self.total_bytes += more
-        self._touched_patterns.clear()
 
     def founders_told(self) -> Mapping[str, str]:
         """What has to outlive a restart of who began groups that nobody is in."""
@@ -308,6 +338,15 @@ class Shares:
         known = None if group is None else group.members.get(holder)
         return heartbeat_growth(request, arrival.client, None if known is None else known.subscription)
 
+    def _hidden_growth(self, request: GroupRequest, pattern: str | None, holder: Holder) -> Growth:
+        """What is hidden from a group that begins to have a pattern, or from an address whose clients do; when topics
+        change it is written anew, and nobody says more by that.
+        """
+        if not pattern or not isinstance(request, ConsumerGroupHeartbeat) or not request.hidden:
+            return NOTHING
+        will_be = partial(hidden_bytes, request.group_id, pattern, request.hidden)
+        return self._hidden.growth(HiddenKey(request.group_id, pattern), holder, will_be)
+
     def _assignment_growth(self, request: SyncGroup) -> int:
         """A leader of a classic group brings bytes for everybody; whoever else brings some is not heard."""
         group = self._shard.classic_groups.get(request.group_id)
@@ -336,12 +375,14 @@ class Shares:
             holder = Holder(key.group_id, after.host)
             self._add(holder, Growth.of_all(after.size_bytes), 1)
             if after.pattern:
-                self._add(holder, self.patterns.begin(after.pattern, holder), 1)
+                hidden = self._hidden.begin(HiddenKey(key.group_id, after.pattern), holder)
+                self._add(holder, self.patterns.begin(after.pattern, holder).plus(hidden), 1)
         if before is not None:
             holder = Holder(key.group_id, before.host)
             self._add(holder, Growth.of_all(before.size_bytes), -1)
             if before.pattern:
-                self._add(holder, self.patterns.end(before.pattern, holder), -1)
+                hidden = self._hidden.end(HiddenKey(key.group_id, before.pattern), holder)
+                self._add(holder, self.patterns.end(before.pattern, holder).plus(hidden), -1)
         if not members:
             del self._weights[key.group_id]
 
@@ -412,7 +453,7 @@ def _weigh_classic(group: ClassicGroup, member_id: MemberId) -> Weight | None:
     return Weight(member.identity.client_host, classic_bytes(group.group_id, member, assignment))
 
 
-def _add_to(sums: dict[KeyT, int], key: KeyT, size_bytes: int) -> None:
+def _add_to(sums: dict[NameT, int], key: NameT, size_bytes: int) -> None:
     left = sums.get(key, 0) + size_bytes
     if left:
         sums[key] = left

@@ -1,6 +1,6 @@
 """What members and their requests take in the journal: the bytes of what clients say of themselves, as JSON."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from json import dumps
 
 from bridge.engine.model import ClassicMember, Subscription
@@ -33,6 +33,11 @@ def text_bytes(text: str | None) -> int:
 def pattern_bytes(pattern: str, topics: Iterable[str]) -> int:
     """A pattern with the topics that it matches, which members who have it share."""
     return PATTERN_BYTES + text_bytes(pattern) + names_bytes(topics)
+
+
+def hidden_bytes(group_id: str, pattern: str, topics: Collection[str]) -> int:
+    """The topics that a group is not given of its pattern, which are written with both their names."""
+    return PATTERN_BYTES + text_bytes(group_id) + text_bytes(pattern) + names_bytes(topics) if topics else 0
 
 
 def blob_bytes(blob: bytes) -> int:

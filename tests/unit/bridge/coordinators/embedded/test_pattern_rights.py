@@ -6,8 +6,11 @@ from dataclasses import dataclass, field, replace
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.pattern_rights import AGAIN_MS, FRESH_MS
+from bridge.coordinators.embedded.shares import ShareLimits
+from bridge.coordinators.embedded.weights import pattern_bytes
 from bridge.engine.settings import EngineSettings
 from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Request
@@ -16,12 +19,23 @@ from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, RequestRef, Topic, TopicId, TopicName
+from translators.dialects.ids import (
+    STATIC_LEAVE_EPOCH,
+    GroupId,
+    InstanceId,
+    MemberId,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicName,
+)
 from translators.dialects.offsets import FetchedGroup, OffsetFetch, OffsetFetchReply
 
 SETTINGS = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0)
 SECRET, LATER = (Topic(TopicId(bytes([number]) * 16), TopicName(f"t-{number}"), 1) for number in (7, 8))
+UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 HIDDEN = frozenset({SECRET.name, LATER.name})
+OTHER, SEAT = GroupId("other"), InstanceId("seat")
 BEAT = ConsumerGroupHeartbeat(group_id=GROUP, member_id=MemberId("a"), member_epoch=1)
 
 
@@ -246,3 +260,45 @@ async def test_member_is_not_refused_because_too_many_wait(autojump_clock: MockC
         whole = replace(comes(), member_epoch=joined.member_epoch)
         assert (await told(world, whole, via)).error is ErrorCode.NONE
         assert via.asked == [(TOPIC,)]
+
+
+async def test_what_is_hidden_from_a_group_is_part_of_its_share(autojump_clock: MockClock) -> None:
+    """A client that sees ten of 10,000 topics had 300 kB written for each group in which it has a pattern, and weighed
+    nothing by that.
+    """
+    topics = [Topic(TopicId(bytes([number]) * 16), TopicName(f"{number}" * 100), 1) for number in range(10, 50)]
+    via, names = Sight(hidden=frozenset(topic.name for topic in topics)), frozenset(topic.name for topic in topics)
+    matched = pattern_bytes(".*", (*names, TOPIC))
+    for room_bytes, code in ((2 * matched + 2_000, ErrorCode.NONE), (matched + 2_000, UNAVAILABLE)):
+        limits = EmbeddedSettings(shares=ShareLimits(room_bytes, 1_000_000, 1_000_000))
+        async with embedded_world(SETTINGS, settings=limits) as world:
+            journal = MemoryJournal()
+            world.groups.keep(journal)
+            world.broker.topics += topics
+            assert (await told(world, comes(), via)).error is code
+            await wait_all_tasks_blocked()
+            assert (b"topics-hidden" in b"".join(journal.replay())) is (code is ErrorCode.NONE)
+
+
+async def test_what_is_hidden_is_kept_by_the_group_alone(autojump_clock: MockClock) -> None:
+    """10,000 answers about 10,000 topics each were kept beside the groups, and for those that nobody was let into."""
+    via, settings = Sight(), replace(SETTINGS, group_consumer_session_timeout_ms=20 * FRESH_MS)
+    async with embedded_world(settings) as world:
+        rights = world.groups.join_checks.rights
+        world.broker.topics.append(SECRET)
+        joined = await told(world, replace(comes("a"), instance_id=SEAT), via)
+        group = world.groups.owner.shard.groups[GROUP]
+        autojump_clock.jump(FRESH_MS / 1000)
+        assert (await told(world, replace(comes("b"), group_id=OTHER), via)).error is ErrorCode.NONE
+        hidden = [found.hidden for found in rights._found._values.values()]
+        assert hidden == [frozenset({SECRET.name}), None] or hidden == [None, frozenset({SECRET.name})]
+        # Who takes over the seat asks nobody, and a broker that says nothing makes nothing visible.
+        away = replace(BEAT, member_epoch=STATIC_LEAVE_EPOCH, instance_id=SEAT)
+        assert (await told(world, away, via)).error is ErrorCode.NONE
+        joined = await told(world, replace(comes("again"), instance_id=SEAT), via)
+        assert (joined.error, group.hidden) == (ErrorCode.NONE, {".*": frozenset({SECRET.name})})
+        await changed(world, LATER)
+        via.is_silent = True
+        beat = replace(BEAT, member_id=MemberId("again"), member_epoch=joined.member_epoch)
+        assert (await told(world, beat, via)).error is ErrorCode.NONE
+        assert group.hidden == {".*": HIDDEN}

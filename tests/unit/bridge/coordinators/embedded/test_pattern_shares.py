@@ -1,10 +1,20 @@
 """A pattern counts once for whoever shares it."""
 
-from bridge.coordinators.embedded.pattern_shares import NOTHING, Growth, Holder, PatternShares
-from bridge.coordinators.embedded.weights import pattern_bytes
+from functools import partial
+
+from bridge.coordinators.embedded.pattern_shares import (
+    NOTHING,
+    Growth,
+    HiddenKey,
+    Holder,
+    PatternShares,
+    hidden_written,
+    pattern_written,
+)
+from bridge.coordinators.embedded.weights import hidden_bytes, pattern_bytes
 from bridge.engine.model import ResolvedPattern
 from bridge.engine.settings import EngineSettings
-from bridge.engine.state import Shard
+from bridge.engine.state import Group, Shard
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.ids import GroupId, TopicName
 
@@ -12,11 +22,11 @@ ONE, OTHER_GROUP, OTHER_HOST = Holder(GROUP, "/a"), Holder(GroupId("other"), "/a
 SIZE = pattern_bytes("t.*", (TOPIC,))
 
 
-def shares_of(*topics: TopicName) -> PatternShares:
+def shares_of(*topics: TopicName) -> PatternShares[str]:
     """Those of a shard that knows one pattern."""
     shard = Shard(settings=EngineSettings(), assignors={})
     shard.patterns["t.*"] = ResolvedPattern(frozenset(topics), None)
-    return PatternShares(shard)
+    return PatternShares(partial(pattern_written, shard))
 
 
 def test_pattern_counts_once_for_each_group_and_address_and_once_for_all() -> None:
@@ -57,7 +67,7 @@ def test_pattern_that_is_only_told_of_has_the_size_it_was_told_with() -> None:
 def test_pattern_that_matches_more_is_weighed_again_for_those_who_have_it() -> None:
     """What it is taken out with is what it was put in with."""
     shard = Shard(settings=EngineSettings(), assignors={})
-    shares = PatternShares(shard)
+    shares = PatternShares[str](partial(pattern_written, shard))
     shares.begin("t.*", ONE)
     shares.begin("t.*", OTHER_GROUP)
     shard.patterns["t.*"] = ResolvedPattern(frozenset({TOPIC}), None)
@@ -75,3 +85,21 @@ def test_everything_may_be_counted_anew() -> None:
     shares.begin("t.*", ONE)
     shares.clear()
     assert shares.begin("t.*", ONE) == Growth.of_all(SIZE)
+
+
+def test_what_is_hidden_counts_for_its_group_alone_and_for_those_who_have_it_there() -> None:
+    """It is written for each group; the size that it will be is looked at for those only who are new to it."""
+    shard, key = Shard(settings=EngineSettings(), assignors={}), HiddenKey(GROUP, "t.*")
+    shares = PatternShares[HiddenKey](partial(hidden_written, shard))
+    assert shares.growth(key, ONE, lambda: 9) == Growth.of_all(9)
+    assert shares.begin(key, ONE) == NOTHING
+    shard.groups[GROUP] = Group(group_id=GROUP, epoch=1, assignment_epoch=1)
+    assert shares.weigh_again(key) == (0, (GROUP,), ("/a",))
+    shard.groups[GROUP].hidden = {"t.*": frozenset({TOPIC})}
+    size_bytes = hidden_bytes(GROUP, "t.*", (TOPIC,))
+    assert shares.weigh_again(key) == (size_bytes, (GROUP,), ("/a",))
+    assert shares.growth(key, OTHER_HOST, lambda: 9) == Growth(0, 9, 0)
+    assert shares.growth(key, ONE, lambda: 1 // 0) == NOTHING
+    assert shares.begin(key, OTHER_HOST) == Growth(0, size_bytes, 0)
+    assert shares.end(key, ONE) == Growth(0, size_bytes, 0)
+    assert shares.end(key, OTHER_HOST) == Growth.of_all(size_bytes)

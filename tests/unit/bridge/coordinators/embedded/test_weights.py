@@ -9,6 +9,7 @@ from bridge.coordinators.embedded.weights import (
     classic_bytes,
     group_bytes,
     heartbeat_growth,
+    hidden_bytes,
     join_bytes,
     join_bytes_at_most,
     names_bytes,
@@ -21,7 +22,7 @@ from bridge.engine import records_codec
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import Speaks
 from bridge.engine.model import ClassicMember, Subscription
-from bridge.engine.records import ClassicGroupSynced, MemberSubscribed, RegularExpressionResolved
+from bridge.engine.records import ClassicGroupSynced, MemberSubscribed, RegularExpressionResolved, TopicsHidden
 from bridge.engine.recovery import condense
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import ClassicGroup, Group, Shard
@@ -123,6 +124,14 @@ def test_pattern_weighs_what_its_entry_takes(pattern: str, topics: frozenset[Top
     """With every topic that it matches."""
     taken = len(records_codec.encode(RegularExpressionResolved(pattern, topics, None)))
     assert taken <= pattern_bytes(pattern, topics) <= taken + 40 + 3 * len(topics)
+
+
+@given(group_id=st.text(max_size=20), pattern=st.text(max_size=20), topics=NAMES)
+def test_what_is_hidden_weighs_what_its_entry_takes(group_id: str, pattern: str, topics: frozenset[TopicName]) -> None:
+    """Nothing where nothing is hidden: that is written once, if something was."""
+    taken = len(records_codec.encode(TopicsHidden(GroupId(group_id), pattern, topics)))
+    weight = hidden_bytes(group_id, pattern, topics)
+    assert taken <= weight <= taken + 40 + 3 * len(topics) if topics else weight == 0
 
 
 @given(name=st.text(min_size=1, max_size=40).map(GroupId), is_classic=st.booleans())
