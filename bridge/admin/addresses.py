@@ -3,6 +3,7 @@
 import ipaddress
 
 from bridge.admin.contracts import AdminError
+from translators.dialects.counts import read_count
 
 PORT_MAX = 65_535
 
@@ -11,11 +12,12 @@ def parse_address(address: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, with `[…]` around an IPv6 host; raises AdminError (EB-ADMIN-002)."""
     host, colon, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
+    number = read_count(port, PORT_MAX)
+    if not colon or not host or number is None:
         raise AdminError(
             "EB-ADMIN-002", f"admin.listen is {address!r}, which is not HOST:PORT; give 127.0.0.1:9190, or off for none"
         )
-    return host, int(port)
+    return host, number
 
 
 def show_address(host: str, port: int) -> str:

@@ -20,6 +20,7 @@ from bridge.admin.documents import (
 )
 from bridge.admin.strangers import certified_of, is_local, refuse_stranger
 from bridge.admin.tokens import Role, Tokens
+from translators.dialects.counts import read_count
 
 JSON = "application/json"
 KINDS = ("consumer", "classic")
@@ -126,7 +127,7 @@ async def read_order(request: Request) -> Order:
     """The JSON object in a request's body; raises OrderRefused."""
     length = request.headers.get("content-length", "")
     # Somebody who does not say how much comes is not listened to.
-    if not length.isdecimal() or int(length) > ORDER_BYTES_MAX:
+    if read_count(length, ORDER_BYTES_MAX) is None:
         raise OrderRefused(f"the order is longer than {ORDER_BYTES_MAX} bytes, or does not say how long it is")
     body = await request.body()
     try:

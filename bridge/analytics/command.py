@@ -15,6 +15,7 @@ import click
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec, ReplaySpec, StreamSpec
 from bridge.analytics.tables.definitions import ON_DEMAND, TABLES
+from translators.dialects.counts import read_count
 
 SPARK, DUCKDB = "spark", "duckdb"
 ENGINES: Mapping[str, str] = {
@@ -69,9 +70,10 @@ def parse_keep(_context: click.Context, _parameter: click.Parameter, pairs: Sequ
         name, _, days = pair.partition("=")
         if name not in KEPT_TABLES:
             raise click.BadParameter(f"{name!r} is no table; there are {', '.join(KEPT_TABLES)}")
-        if not days.isdecimal() or not 1 <= int(days) <= KEEP_DAYS_MAX:
-            raise click.BadParameter(f"{pair!r} names no days from 1 to {KEEP_DAYS_MAX}, as events=30 does")
-        kept[name] = int(days)
+        count = read_count(days, KEEP_DAYS_MAX)
+        if not count:
+            raise click.BadParameter(f"{pair!r:.80} names no days from 1 to {KEEP_DAYS_MAX}, as events=30 does")
+        kept[name] = count
     return kept
 
 

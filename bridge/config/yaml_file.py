@@ -24,6 +24,10 @@ IndexError for `!!int ''`, KeyError for `!!bool x`.
 """
 
 
+NUMBER_BITS_MAX = 256
+"""Larger numbers mean nothing here; and one of 5,000 digits in hex is read, but can't be shown in decimal ones."""
+
+
 class Loader(yaml.SafeLoader):
     """YAML in which an alias stands for a single value only.
 
@@ -37,6 +41,16 @@ class Loader(yaml.SafeLoader):
         if is_alias and node is not None and not isinstance(node, yaml.ScalarNode):
             raise yaml.composer.ComposerError(None, None, "an alias of this list or mapping", node.start_mark)
         return node
+
+
+def _whole_number(loader: Loader, node: yaml.ScalarNode) -> int:
+    value = int(loader.construct_yaml_int(node))
+    if value.bit_length() > NUMBER_BITS_MAX:
+        raise yaml.constructor.ConstructorError(None, None, "a number that is too long to be one", node.start_mark)
+    return value
+
+
+Loader.add_constructor(OF_NUMBERS, _whole_number)
 
 
 def read_file(path: Path) -> WrittenFile:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from translators.dialects.counts import read_count
 
+LONG_MAX = 2**63 - 1
 GROUP_VERSION = "group.version"
 """The feature that turns the consumer protocol on."""
 METADATA_VERSION = "metadata.version"
@@ -85,5 +87,6 @@ def _policy(broker: BrokerFacts) -> MigrationPolicy | None:
 
 def _number(brokers: Iterable[BrokerFacts], name: str, choose: Callable[[Iterable[int]], int]) -> int | None:
     """The number that binds over all brokers; None where none of them told it."""
-    told = [int(text) for broker in brokers if (text := broker.settings.get(name, "")).isdecimal()]
+    settings = (read_count(broker.settings.get(name, ""), LONG_MAX) for broker in brokers)
+    told = [value for value in settings if value is not None]
     return choose(told) if told else None

@@ -8,6 +8,7 @@ from typing import cast
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
 from bridge.telemetry.schema.terms import Protocol
+from translators.dialects.counts import read_count
 
 INT_MAX = 2**31 - 1
 NO_ASSIGNOR, NO_SETTING, NO_VALUE = "EB-WHATIF-001", "EB-WHATIF-002", "EB-WHATIF-003"
@@ -92,11 +93,12 @@ def _read_pair(pair: str) -> tuple[str, int]:
     setting = SETTINGS.get(name)
     if not equals or setting is None:
         raise Unplayable(f"{NO_SETTING}: {pair!r} is no KEY=VALUE that a replay knows; --setting takes {_names()}")
-    if not text.isascii() or not text.isdecimal() or not setting.minimum <= int(text) <= setting.maximum:
+    value = read_count(text, setting.maximum)
+    if value is None or value < setting.minimum:
         raise Unplayable(
-            f"{NO_VALUE}: {name} is {text!r}, but takes a number from {setting.minimum} to {setting.maximum}"
+            f"{NO_VALUE}: {name} is {text!r:.80}, but takes a number from {setting.minimum} to {setting.maximum}"
         )
-    return name, int(text)
+    return name, value
 
 
 def _names() -> str:

@@ -16,7 +16,9 @@ from bridge.analytics.intake.closed_files import FILES
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
 from bridge.analytics.intake.gaps import OFFSET
 from bridge.analytics.intake.reading import LINE, SOURCE
+from translators.dialects.counts import read_count
 
+PORT_MAX = 65_535
 REACH_TIMEOUT_S = 10.0
 _OF_FILES = "path string, modificationTime timestamp, length long, content binary"
 ANY_AGE = "36500d"
@@ -109,10 +111,11 @@ def require_reachable(bootstrap: str) -> None:
     faults: list[str] = []
     for address in bootstrap.split(","):
         host, colon, port = address.strip().rpartition(":")
-        if not colon or not port.isdigit():
+        number = read_count(port, PORT_MAX)
+        if not colon or not number:
             raise AnalyticsError(f"{NO_TOPIC}: {address!r} is no HOST:PORT; write --bootstrap like 127.0.0.1:9092")
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S):
+            with socket.create_connection((host.strip("[]"), number), timeout=REACH_TIMEOUT_S):
                 return
         except OSError as problem:
             faults.append(f"{address}: {problem.strerror or problem}")

@@ -17,6 +17,7 @@ from bridge.migration.plans.conditions import (
 )
 from bridge.migration.plans.values import WHOLE, Plan, Reaction, Stage
 from bridge.migration.route import ROADS_OF_RULES, Road
+from translators.dialects.counts import read_count
 
 NOT_A_PLAN = "EB-PLAN-001"
 """The file is no YAML, or no list of keys with values."""
@@ -88,9 +89,9 @@ class _Reader:
 
     def percent(self, key: str, default: int) -> int:
         value = self.written.get(key, default)
-        text = str(value).removesuffix("%").strip()
-        if not isinstance(value, bool) and text.isdecimal() and 1 <= int(text) <= WHOLE:
-            return int(text)
+        share = None if isinstance(value, bool) else read_count(str(value).removesuffix("%").strip(), WHOLE)
+        if share:
+            return share
         self.fault(WRONG_VALUE, key, f"{value!r:.80}", "a share from 1% to 100%")
         return default
 

@@ -6,7 +6,9 @@ from bridge.admin.addresses import is_loopback, parse_address, show_address
 from bridge.admin.contracts import AdminError
 
 
-@pytest.mark.parametrize("address", ["", "9190", "127.0.0.1:", ":9190", "127.0.0.1:x", "127.0.0.1:65536"])
+@pytest.mark.parametrize(
+    "address", ["", "9190", "127.0.0.1:", ":9190", "127.0.0.1:x", "127.0.0.1:65536", "h:" + "9" * 5_000]
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     """EB-ADMIN-002 shows what was seen."""
     with pytest.raises(AdminError, match="EB-ADMIN-002"):

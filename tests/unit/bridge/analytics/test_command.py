@@ -33,7 +33,12 @@ def test_setting_of_nobody_is_refused(pair: str) -> None:
 def test_days_are_kept_table_by_table() -> None:
     """A name that is none of a table, or days that are none, would keep everything without a word."""
     assert parse_keep(CONTEXT, OPTION, ["events=30", "daily=730"]) == {"events": 30, "daily": 730}
-    for pair, why in (("event=3", "'event' is no table"), ("events=0", "no days"), ("events", "no days")):
+    for pair, why in (
+        ("event=3", "'event' is no table"),
+        ("events=0", "no days"),
+        ("events", "no days"),
+        (f"events={'9' * 5_000}", "no days"),
+    ):
         with pytest.raises(click.BadParameter, match=why):
             parse_keep(CONTEXT, OPTION, [pair])
 

@@ -87,6 +87,7 @@ def test_plain_text_is_what_it_says() -> None:
         "a: !!bool x",
         "? [a]\n: 1",
         "a: &a [*a]",
+        "a: 0x" + "f" * 5_000,
         "a: " + "[" * 5_000,
         "- " * 5_000,
     ],

@@ -56,6 +56,7 @@ def test_move_needs_a_real_kafka(
     [
         (["--bootstrap", "nowhere"], "EB-DEMO-007: 'nowhere' is not HOST:PORT"),
         (["--bootstrap", "a:70000"], "EB-DEMO-007"),
+        (["--bootstrap", f"a:{'9' * 5_000}"], "EB-DEMO-007"),
         (["--bootstrap", "kafka://a:9092"], "EB-DEMO-007: 'kafka://a:9092' is not HOST:PORT"),
         (["--bootstrap", "a:1", "--kafka", "4.3"], "EB-DEMO-008"),
         (["--move", "--kafka", "3.9"], "EB-DEMO-012"),

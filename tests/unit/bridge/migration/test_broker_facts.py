@@ -79,12 +79,13 @@ def test_cluster_is_as_able_as_its_least_able_broker() -> None:
             "group.min.session.timeout.ms": "10000",
             "group.max.session.timeout.ms": "300000",
             "group.consumer.max.size": "no number",
+            "group.max.size": "9" * 5_000,
         },
     )
     abilities = read_abilities((KAFKA_43, other), Login.OPEN)
     assert (abilities.takeover, abilities.policy) == (TakeOver.BY_SCOUT, MigrationPolicy.UPGRADE)
     assert (abilities.session_min_ms, abilities.session_max_ms) == (10_000, 300_000)
-    assert abilities.consumer_size_max == 100
+    assert (abilities.consumer_size_max, abilities.classic_size_max) == (100, 2_147_483_647)
 
 
 def test_without_a_broker_nothing_is_known() -> None:

@@ -32,6 +32,7 @@ def test_everything_asked_for_is_there() -> None:
         ("range", "listen=x", "EB-WHATIF-002: .*'listen=x'.*group.consumer.session.timeout.ms.*metadata.max.age.ms"),
         ("range", "replacement.grace.ms", "EB-WHATIF-002: "),
         ("range", "replacement.grace.ms=soon", "EB-WHATIF-003: .*'soon'.*number from 0 to"),
+        ("range", f"replacement.grace.ms={'9' * 5_000}", "EB-WHATIF-003: .*number from 0 to"),
         ("range", "group.consumer.heartbeat.interval.ms=0", "EB-WHATIF-003: .*'0'.*number from 1 to"),
     ],
 )

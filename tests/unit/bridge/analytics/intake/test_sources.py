@@ -19,7 +19,7 @@ def test_broker_that_listens_is_reachable() -> None:
         require_reachable(f"127.0.0.1:1,127.0.0.1:{port}")
 
 
-@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:kafka"])
+@pytest.mark.parametrize("bootstrap", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:kafka", "h:70000", "h:²"])
 def test_broker_out_of_reach_is_one_sentence(bootstrap: str) -> None:
     """Issue: an unreachable topic."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-005: .*(check that Kafka runs|write --bootstrap)"):

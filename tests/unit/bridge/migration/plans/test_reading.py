@@ -84,6 +84,7 @@ def test_everything_that_a_plan_can_say() -> None:
         ({"stages": {}}, "EB-PLAN-004", "stages"),
         ({"stages": ["half"]}, "EB-PLAN-004", "stages[0]"),
         ({"stages": [{"groups": "0%"}]}, "EB-PLAN-004", "stages[0].groups"),
+        ({"stages": [{"groups": "9" * 5_000 + "%"}]}, "EB-PLAN-004", "stages[0].groups"),
         ({"stages": [{"groups": True}]}, "EB-PLAN-004", "stages[0].groups"),
         ({"stages": [{"watch": 3}]}, "EB-PLAN-002", "stages[0].watch"),
         ({"stages": [{"watch.ms": -1}]}, "EB-PLAN-004", "stages[0].watch.ms"),
