@@ -9,10 +9,9 @@ from typing import TextIO, TypedDict, Unpack
 import click
 
 from bridge.demo.story import DemoOptions
-from translators.dialects.counts import read_count
 
 MEMBERS, PARTITIONS, SECONDS = 4, 8, 75.0
-PORT_MAX = 65_535
+PORT, PORT_MAX = re.compile(r"[0-9]{1,5}"), 65_535
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes for the name of a topic (Topic.validate), but for `.` and `..`."""
 
@@ -36,7 +35,7 @@ def check_address(_: click.Context, __: click.Parameter, value: str | None) -> s
     """Let HOST:PORT through (several may be joined by commas), and refuse anything else as a usage error."""
     for address in (value or "").split(",") if value is not None else ():
         host, _colon, port = address.rpartition(":")
-        if not host or "/" in host or not read_count(port, PORT_MAX):
+        if not host or "/" in host or not PORT.fullmatch(port) or not 0 < int(port) <= PORT_MAX:
             raise click.BadParameter(f"EB-DEMO-007: {address!r} is not HOST:PORT, such as 127.0.0.1:9092.")
     return value
 
