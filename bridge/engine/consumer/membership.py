@@ -326,14 +326,15 @@ def _wants_other_topics(
     state: Shard, group: Group, hidden: HiddenTopics, before: Subscription | None, after: Subscription
 ) -> bool:
     """Whether the group's epoch must move: names or pattern changed, or what is hidden; a newcomer with topics changes
-    them (K2.23).
+    them (K2.23). A pattern that is given up moves it, whatever it matched (4.3.1).
     """
     if before is after and hidden is group.hidden:
         return False
     wanted = topic_names_of(state, hidden, after)
     if before is None:
         return bool(wanted) or topic_names_of(state, group.hidden, after) != wanted
-    return before.names != after.names or topic_names_of(state, group.hidden, before) != wanted
+    gives_pattern_up = before.pattern is not None and after.pattern is None
+    return gives_pattern_up or before.names != after.names or topic_names_of(state, group.hidden, before) != wanted
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:

@@ -8,7 +8,7 @@ from tests.support.conformance.calls import (
     list_groups,
     until,
 )
-from tests.support.conformance.steps import Owned, Part, Scenario, Step
+from tests.support.conformance.steps import Owned, Part, Pause, Scenario, Step
 
 BOTH_VERSIONS = (0, 1)
 ONE: dict[str, Part] = {"instance_id": "one"}
@@ -234,10 +234,27 @@ PATTERNS = (
         *(chb("a", 0), chb("a", "#a", subscribed_topic_regex="["), chb("a", "#a"), describe_consumer()),
     ),
     native(
+        "a pattern that matched nothing is given up",
+        "K2.4 K2.23",
+        chb("a", 0, subscribed_topic_regex="none-such-.*"),
+        Pause(ms=1_000),
+        *(chb("a", "#a"), chb("a", "#a", subscribed_topic_regex=""), chb("a", "#a"), describe_consumer()),
+    ),
+    native(
         "an empty pattern and no names",
         "K2.4 K2.6",
         *(chb("a", 0, subscribed_topic_names=None, subscribed_topic_regex=""), chb("a", "#a"), describe_consumer()),
     ),
+)
+
+BLANKS = tuple(
+    native(
+        f"{what} of nothing but {which}",
+        "K2.1 K2.2 K2.3",
+        *(chb("a", 0, **{field: name}), describe_consumer()),
+    )
+    for what, field in (("a member id", "member_id"), ("an instance id", "instance_id"), ("a rack", "rack_id"))
+    for which, name in (("control characters", "\x01\x1f"), ("wide spaces", "\u3000\u00a0"))
 )
 
 SEATS = (
@@ -297,4 +314,4 @@ SEATS = (
     ),
 )
 
-SCENARIOS: tuple[Scenario, ...] = (*CHECKS, *FLOWS, *PATTERNS, *SEATS)
+SCENARIOS: tuple[Scenario, ...] = (*CHECKS, *FLOWS, *PATTERNS, *BLANKS, *SEATS)

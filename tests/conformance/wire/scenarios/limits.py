@@ -7,6 +7,7 @@ from tests.conformance.wire.scenarios.joining import classic
 from tests.conformance.wire.scenarios.seats import A, B
 from tests.support.conformance.calls import (
     ALL_SIX,
+    SIX,
     alone,
     beat,
     chb,
@@ -21,7 +22,7 @@ from tests.support.conformance.calls import (
     sync,
     until,
 )
-from tests.support.conformance.steps import Await, Pause, Scenario
+from tests.support.conformance.steps import Await, Owned, Pause, Scenario
 
 FULL = tuple(
     replace(one, profile="small")
@@ -148,6 +149,19 @@ INTERVAL = tuple(
             ),
             *(describe_consumer(),),
             shares=True,
+        ),
+        native(
+            "a topic that is given up does not come back while the target waits",
+            "K2.26 K11.4",
+            *(
+                chb("a", 0, subscribed_topic_names=[SIX, "wire-two"]),
+                chb("a", "#a", subscribed_topic_names=["wire-two"]),
+                chb("a", "#a", topic_partitions=Owned(keep={"wire-two": [0, 1]})),
+                describe_consumer(),
+                Pause(ms=3_500),
+                chb("a", "#a"),
+            ),
+            *(describe_consumer(),),
         ),
     )
 )

@@ -42,6 +42,10 @@ NO_ID: Part = [
 ]
 
 
+CUT_SHORT = b"\x00\x01\x00\x00\x00\x01\x00\x08wire-six\xff\xff\xff\xff"
+"""Version 1 without what a member owns, as kafka-go and others write it."""
+
+
 WHOSE: dict[str, dict[str, Part]] = {
     "its seat": {"member_id": "@a", "group_instance_id": "i-a"},
     "its id": {"member_id": "@a"},
@@ -85,6 +89,12 @@ SCENARIOS: tuple[Scenario, ...] = (
         "K1.47 K4.20",
         chb("n", 0),
         *(sync("a", 5, **{"generation_id": 1, "member_id": "member-n", **fields}) for fields in NAMELESS_SYNCS),
+    ),
+    strange(
+        "a subscription that ends before the fields of its version joins a consumer group",
+        "K4.10",
+        chb("n", 0, subscribed_topic_names=["wire-two"]),
+        join("a", 3, protocols=offer("range", metadata=CUT_SHORT)),
     ),
     strange(
         "a member's only protocol has no name",

@@ -269,6 +269,16 @@ def test_empty_pattern_clears_it() -> None:
     assert (bench.member("a").subscription.pattern, bench.target("a")) == (None, parts(*range(6)))
 
 
+@pytest.mark.parametrize("pattern", ["none", "f.*"])
+def test_pattern_that_is_given_up_moves_the_epoch(pattern: str) -> None:
+    """K2.23 as seen on 4.3.1: whatever it matched, nothing or what the names say, too."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("none", frozenset()), ResolveRegularExpression("f.*", frozenset({FOO})))
+    bench.ask(replace(join_request("a"), subscribed_topic_regex=pattern))
+    bench.ask(replace(beat_request("a", 2), subscribed_topic_regex=""))
+    assert (bench.group.epoch, bench.assigned("a")) == (3, parts(*range(6)))
+
+
 @pytest.mark.parametrize("member_id", ["", "a"])
 def test_classic_member_has_no_pattern_of_whoever_was_there_before(member_id: str) -> None:
     """Neither of whose seat it takes, nor of itself before it went over: what that matched is gone (K4.11)."""
