@@ -21,6 +21,7 @@ from bridge.coordinators.offset_requests import (
     refuse_commit,
     split_commit,
     to_simple_commit,
+    without_long_texts,
 )
 from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from bridge.session.contracts import BrokerAccess
@@ -111,7 +112,8 @@ class CommitForwarder:
             self._end(commit_id, places)
 
     def _begin(self, pending: Pending) -> None:
-        begun = self._ways.begin(pending.ref, known_part(pending.request, self._catalog))
+        known = known_part(pending.request, self._catalog)
+        begun = self._ways.begin(pending.ref, without_long_texts(known, self._metadata_max))
         if isinstance(begun, CommitRefused):
             refusal = refuse_commit(pending.request, begun.code)
             topics = name_missing(refusal.topics, self._catalog, by_id=names_ids(pending.request))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicId, TopicName, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, NO_TOPIC_ID, GroupId, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
@@ -86,11 +86,18 @@ def split_commit(simple: Commit, metadata_max: int) -> tuple[Commit, Refusals]:
     }
     if not refused:
         return simple, refused
+    return without_long_texts(simple, metadata_max), refused
+
+
+def without_long_texts(request: Commit, metadata_max: int) -> Commit:
+    """What of a commit is not refused for its text alone: Kafka asks for the rest whether its member may commit it."""
+    if not any(_is_too_long(item, metadata_max) for topic in request.topics for item in topic.partitions):
+        return request
     kept = (
         replace(topic, partitions=tuple(item for item in topic.partitions if not _is_too_long(item, metadata_max)))
-        for topic in simple.topics
+        for topic in request.topics
     )
-    return replace(simple, topics=tuple(topic for topic in kept if topic.partitions)), refused
+    return replace(request, topics=tuple(topic for topic in kept if topic.partitions))
 
 
 def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals, metadata_max: int) -> OffsetCommitReply:
@@ -223,8 +230,8 @@ def merge_delete(
 ) -> OffsetDeleteReply:
     """One answer for the broker's topics and the refused ones; an error of the group stands alone.
 
-    As in Kafka 4.3.1 a topic without partitions is left out, and once a partition was turned away at the front door,
-    which is told first, a topic that is named twice is answered once.
+    As in Kafka 4.3.1 a topic without partitions is left out, unless it is turned away itself at the front door, and
+    once anything was, which is told first, a topic that is named twice is answered once.
     """
     if reply.error is not ErrorCode.NONE:
         return reply
@@ -233,7 +240,10 @@ def merge_delete(
     }
     turned_away: list[CommittedTopic] = []
     judged: list[CommittedTopic] = []
+    bare = {topic.name for topic in reply.topics if not topic.partitions}
     for topic in request.topics:
+        if not topic.partitions and topic.name in bare:
+            turned_away.append(CommittedTopic(name=topic.name, partitions=()))
         items = [
             CommittedPartition(partition, codes[topic.name, partition])
             for partition in topic.partitions
@@ -262,8 +272,22 @@ def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:
             partitions=tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions),
         )
         for topic in request.topics
+        if topic.partitions
     )
     return OffsetDeleteReply(error=ErrorCode.NONE, topics=topics)
+
+
+def nothing_there(request: OffsetDelete, catalog: Catalog) -> OffsetDeleteReply:
+    """The same as Kafka says it that has the group: a partition that is not there is called so, and so is a topic of
+    which none is named.
+    """
+    named = name_missing(deleted_nothing(request).topics, catalog, by_id=False)
+    bare = tuple(
+        CommittedTopic(name=topic.name, partitions=())
+        for topic in request.topics
+        if not topic.partitions and find_missing(catalog, topic.name, NO_TOPIC_ID, 0, by_id=False)
+    )
+    return OffsetDeleteReply(error=ErrorCode.NONE, topics=named + bare)
 
 
 def _complete_commit(topic: TopicCommit, catalog: Catalog) -> TopicCommit:

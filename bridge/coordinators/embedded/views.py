@@ -20,10 +20,10 @@ from bridge.coordinators.embedded.view_rights import (
 )
 from bridge.coordinators.offset_requests import (
     allowed_groups,
-    deleted_nothing,
     merge_delete,
     merge_fetch,
     name_missing,
+    nothing_there,
     split_delete,
     to_memberless_fetch,
 )
@@ -414,8 +414,7 @@ class GroupViews:
                 reply = OffsetDeleteReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
             elif reply.error is ErrorCode.GROUP_ID_NOT_FOUND and self._is_ours(request.group_id):
                 # The group lives, but never committed: the broker has not heard of it.
-                nothing = deleted_nothing(allowed)
-                reply = replace(nothing, topics=name_missing(nothing.topics, self._catalog, by_id=False))
+                reply = nothing_there(allowed, self._catalog)
             answer(merge_delete(request, reply, hidden(name_missing(refused, self._catalog, by_id=False), unread)))
 
         def go_on(unread: frozenset[TopicName] | ErrorCode) -> None:

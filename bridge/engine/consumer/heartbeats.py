@@ -92,7 +92,7 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
     request = command.request
     group = turn.state.groups.get(request.group_id)
     if group is None:
-        turn.reply(command.ref, refused(unknown_group(request.group_id, request.member_epoch)))
+        turn.reply(command.ref, refused(_no_group_to_leave(turn.state, request.group_id)))
         return
     leaver = find_leaver(group, request.member_id, request.instance_id)
     if isinstance(leaver, Refusal):
@@ -103,6 +103,12 @@ def _take_leave(turn: Turn, command: MemberHeartbeat) -> None:
     else:
         turn.write(*vacate_seat(group, leaver, turn.now_ms, session_timeout_ms(turn.state, group)))
     turn.reply(command.ref, left(request.member_id, request.member_epoch))
+
+
+def _no_group_to_leave(state: Shard, group_id: GroupId) -> Refusal:
+    if group_id in state.classic_groups:
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {quote(group_id)} is not a consumer group.")
+    return unknown_group(group_id, LEAVE_EPOCH)
 
 
 def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:

@@ -62,10 +62,10 @@ def admit(state: Shard, command: MemberHeartbeat) -> Admission | Refusal:
     gets_seat = isinstance(seat, Seat) and seat.replaced is not None
     if not has_room(state, group, request.member_id, request.instance_id if gets_seat else None):
         # Whoever does not get the seat that it names is told so too: Kafka looks at the id first.
+        most = settings_of(state, group.group_id).group_consumer_max_size
         return Refusal(
             ErrorCode.GROUP_MAX_SIZE_REACHED,
-            "The consumer group has reached its maximum capacity of"
-            f" {settings_of(state, group.group_id).group_consumer_max_size} members.",
+            f"The consumer group has reached its maximum capacity of {most} members.",
         )
     if isinstance(seat, Refusal):
         return seat
@@ -154,9 +154,10 @@ def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | 
         return None
     return Refusal(
         ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The consumer group member has a {'greater' if epoch > current.epoch else 'smaller'} member epoch ({epoch})"
-        f" than the one known by the group coordinator ({current.epoch}). The member must abandon all its partitions"
-        " and rejoin.",
+        "The consumer group member has a "
+        + ("greater" if epoch > current.epoch else "smaller")
+        + f" member epoch ({epoch}) than the one known by the group coordinator ({current.epoch})."
+        " The member must abandon all its partitions and rejoin.",
     )
 
 

@@ -96,6 +96,29 @@ SCENARIOS: tuple[Scenario, ...] = (
         chb("n", 0, subscribed_topic_names=["wire-two"]),
         join("a", 3, protocols=offer("range", metadata=CUT_SHORT)),
     ),
+    *(
+        strange(
+            f"no offsets are deleted {whose}",
+            "K5.22",
+            *begun,
+            *(delete_offsets(name, ()) for name in ("wire-none", SIX, "")),
+            *(*commits, delete_offsets("wire-none", ()), delete_offsets(SIX, ())),
+        )
+        for whose, begun, commits in (
+            ("of a consumer group", (chb("a", 0),), (commit("a", member_id="member-a", generation_id="#a"),)),
+            ("of a classic group", alone("a"), (commit("a"),)),
+        )
+    ),
+    strange(
+        "a text that is too long is committed under epochs of all sorts",
+        "K5.1 K5.11",
+        chb("a", 0),
+        *(
+            commit("a", member_id=member, generation_id=epoch, topics=committed_topics(metadata="x" * 4_097))
+            for member, epoch in (("member-a", "#a-1"), ("member-a", "#a"), ("member-a", "#a+1"), ("made-up", "#a"))
+        ),
+        *(commit("a", member_id="member-a", generation_id="#a-1"), fetch("x")),
+    ),
     strange(
         "a member's only protocol has no name",
         "K1.38",

@@ -11,9 +11,18 @@ from bridge.coordinators import commit_forwarding
 from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.partition_queue import PartitionQueue
 from bridge.engine.settings import EngineSettings
-from tests.support.embedded_world import FakeVia, World, commit_request, committed, embedded_world, leave_request
+from tests.support.embedded_world import (
+    FakeVia,
+    World,
+    commit_request,
+    committed,
+    embedded_world,
+    leave_request,
+    native_join,
+)
 from tests.support.owned_group import GROUP
 from translators.dialects.classic import LeaveGroupReply
+from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef
 from translators.dialects.offsets import OffsetCommitReply, TxnOffsetCommit
@@ -220,3 +229,18 @@ async def test_commit_with_nothing_but_long_texts_is_answered_without_the_broker
         ref = world.send(commit)
         world.via.answer(committed)
         assert await code_of(world, ref) is NONE
+
+
+async def test_long_text_is_told_before_who_may_commit_its_partition(autojump_clock: MockClock) -> None:
+    """K5.11 as seen on 4.3.1: nobody is asked whose the partition is, and a later epoch is wrong whatever is said."""
+    engine = EngineSettings(group_initial_rebalance_delay_ms=0, offset_metadata_max_bytes=3)
+    async with embedded_world(engine) as world:
+        epoch = (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).member_epoch
+        commit = commit_request(epoch - 1, "n")
+        assert await code_of(world, world.send(commit)) is ErrorCode.STALE_MEMBER_EPOCH
+        (topic,) = commit.topics
+        wordy = replace(commit, topics=(replace(topic, partitions=(replace(topic.partitions[0], metadata="long"),)),))
+        assert await code_of(world, world.send(wordy)) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+        later = replace(wordy, generation=epoch + 1)
+        assert await code_of(world, world.send(later)) is ErrorCode.STALE_MEMBER_EPOCH
+        assert world.via.open == []

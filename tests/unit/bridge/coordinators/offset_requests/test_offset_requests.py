@@ -200,6 +200,14 @@ def test_deletion_with_a_partition_that_is_not_there_names_it_first_and_each_top
     ]
 
 
+def test_deletion_of_nothing_in_a_topic_that_is_not_there_is_answered_with_its_name() -> None:
+    """Kafka 4.3.1 adds the topic at its front door; of one that is there, nothing is said."""
+    request = deletion(("a", (0,)), ("none", ()), ("b", ()))
+    found = (CommittedTopic(name=TopicName("none"), partitions=()), *deleted_nothing(deletion(("a", (0,)))).topics)
+    merged = merge_delete(request, OffsetDeleteReply(error=ErrorCode.NONE, topics=found), ())
+    assert rows(merged.topics) == [("none", []), ("a", [(0, ErrorCode.NONE)])]
+
+
 def test_a_topic_that_is_named_many_times_costs_what_is_named() -> None:
     """12,500 times one partition each: what came before was copied for each."""
 

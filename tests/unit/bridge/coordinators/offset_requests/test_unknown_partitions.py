@@ -3,15 +3,17 @@
 import pytest
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.offset_requests import find_missing, known_part, name_missing, refuse_commit
+from bridge.coordinators.offset_requests import find_missing, known_part, name_missing, nothing_there, refuse_commit
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, Topic, TopicId, TopicName
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
     OffsetCommit,
+    OffsetDelete,
     PartitionCommit,
     TopicCommit,
+    TopicOffsets,
 )
 
 SEEN = Topic(topic_id=TopicId(b"s" * 16), name=TopicName("seen"), partition_count=2)
@@ -88,4 +90,21 @@ def test_refusal_calls_missing_partitions_missing() -> None:
     assert [item.error for topic in named for item in topic.partitions] == [
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+
+
+def test_deletion_where_nothing_is_names_what_is_not_there() -> None:
+    """K5.22 as seen on 4.3.1: an unknown topic also where none of its partitions is named."""
+    asked = OffsetDelete(
+        group_id=GroupId("g"),
+        topics=(
+            TopicOffsets(name=SEEN.name, partitions=(0, 2)),
+            TopicOffsets(name=SEEN.name, partitions=()),
+            TopicOffsets(name=NEVER, partitions=()),
+        ),
+    )
+    told = nothing_there(asked, catalog())
+    assert [(one.name, [(item.partition, item.error) for item in one.partitions]) for one in told.topics] == [
+        (SEEN.name, [(0, ErrorCode.NONE), (2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]),
+        (NEVER, []),
     ]
