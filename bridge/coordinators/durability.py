@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from bridge.coordinators.machines import Machines
+from bridge.coordinators.machines import NOBODY, Machines
 from bridge.ports import TellsGroups
 from translators.classic_member import member_records
 from translators.classic_member.member_records import DurableMember, DurableMembers, durable_part
@@ -229,6 +229,44 @@ class Recorded(Protocol):
     def translated(self) -> Iterator[MemberRef]:
         """Every member that has to have a machine."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """The part of a coordinator of which nothing survives (`Recorded`): what it knows, somebody else keeps."""
+
+    kind: bytes
+
+    def begin(self) -> None:
+        """See `Recorded`."""
+
+    def take(self) -> list[Entry]:
+        """See `Recorded`."""
+        return []
+
+    def all(self) -> Iterable[Entry]:
+        """See `Recorded`."""
+        return ()
+
+    def apply(self, data: bytes) -> None:
+        """See `Recorded`: there are none to be read."""
+
+    def empty(self) -> None:
+        """See `Recorded`."""
+
+    def forget(self) -> None:
+        """See `Recorded`."""
+
+    def resume(self, now_ms: int) -> None:
+        """See `Recorded`."""
+
+    def client_of(self, member: MemberRef) -> ClientIdentity | None:
+        """See `Recorded`: whoever is heard next on its behalf, by that connection."""
+        return NOBODY
+
+    def translated(self) -> Iterator[MemberRef]:
+        """See `Recorded`."""
+        return iter(())
 
 
 class JournalWriter:

@@ -3,10 +3,10 @@
 It must not know the engine, nor the owner that it stands behind.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bridge.coordinators.durability import Entry
+from bridge.coordinators.durability import Unrecorded
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import (
@@ -52,6 +52,7 @@ class StandInCoordinator:
     said: list[CoordinatorEvent] = field(default_factory=list)
     ended_commits: list[int] = field(default_factory=list)
     is_urgent: bool = False
+    journal: Unrecorded = Unrecorded(b"S")
 
     # ---------------------------------------------------------------- what tests say
 
@@ -175,47 +176,3 @@ class StandInCoordinator:
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
         """See `ports.Coordinator`."""
         return ErrorCode.NONE
-
-    # ---------------------------------------------------------------- durability.Recorded: nothing survives
-
-    @property
-    def journal(self) -> "StandInCoordinator":
-        """It is its own."""
-        return self
-
-    @property
-    def kind(self) -> bytes:
-        """See `durability.Recorded`."""
-        return b"S"
-
-    def begin(self) -> None:
-        """See `durability.Recorded`."""
-
-    def take(self) -> list[Entry]:
-        """See `durability.Recorded`."""
-        return []
-
-    def all(self) -> Iterable[Entry]:
-        """See `durability.Recorded`."""
-        return ()
-
-    def apply(self, data: bytes) -> None:
-        """See `durability.Recorded`."""
-        raise AssertionError(f"never written: {data!r}")
-
-    def empty(self) -> None:
-        """See `durability.Recorded`."""
-
-    def forget(self) -> None:
-        """See `durability.Recorded`."""
-
-    def resume(self, now_ms: int) -> None:
-        """See `durability.Recorded`."""
-
-    def client_of(self, member: MemberRef) -> ClientIdentity | None:
-        """See `durability.Recorded`."""
-        return None
-
-    def translated(self) -> Iterator[MemberRef]:
-        """See `durability.Recorded`."""
-        return iter(())

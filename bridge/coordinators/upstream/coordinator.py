@@ -1,13 +1,12 @@
 """A broker as the coordinator of translated members: `ports.Coordinator` over the members' own connections."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, assert_never
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.durability import Entry
-from bridge.coordinators.machines import NOBODY
+from bridge.coordinators.durability import Unrecorded
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.commits import Flights
 from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets
@@ -116,6 +115,8 @@ class UpstreamCoordinator:
         wake: Callable[[], None],
     ) -> None:
         self.is_urgent = False
+        self.journal = Unrecorded(b"U")
+        """What a broker knows of its members, the broker keeps."""
         self.lacks_topics = False
         """Whether the topics have to be looked at; who does it sets it back."""
         self.knows_topics = False
@@ -541,49 +542,6 @@ class UpstreamCoordinator:
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
         """See `ports.Coordinator`."""
         return ErrorCode.NONE
-
-    # ------------------------------------------------------------------ what survives of it: nothing (`Recorded`)
-
-    @property
-    def journal(self) -> "UpstreamCoordinator":
-        """What a broker knows of its members, the broker keeps."""
-        return self
-
-    @property
-    def kind(self) -> bytes:
-        """See `durability.Recorded`."""
-        return b"U"
-
-    def begin(self) -> None:
-        """See `durability.Recorded`."""
-
-    def take(self) -> list[Entry]:
-        """See `durability.Recorded`."""
-        return []
-
-    def all(self) -> Iterable[Entry]:
-        """See `durability.Recorded`."""
-        return ()
-
-    def apply(self, data: bytes) -> None:
-        """See `durability.Recorded`: there are none to be read."""
-
-    def empty(self) -> None:
-        """See `durability.Recorded`."""
-
-    def forget(self) -> None:
-        """See `durability.Recorded`."""
-
-    def resume(self, now_ms: int) -> None:
-        """See `durability.Recorded`."""
-
-    def client_of(self, member: MemberRef) -> ClientIdentity | None:
-        """See `durability.Recorded`: whoever is heard next on its behalf, by that connection."""
-        return NOBODY
-
-    def translated(self) -> Iterator[MemberRef]:
-        """See `durability.Recorded`."""
-        return iter(())
 
 
 def _is_no_word(code: ErrorCode) -> bool:

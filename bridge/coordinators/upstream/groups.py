@@ -128,8 +128,7 @@ class UpstreamGroups:
         """Go on with the members that a journal holds: their clients keep ids and generations, and the broker their
         seats. Raises `plain.UnreadableRecord`.
         """
-        blank = partial(UpstreamCoordinator, Catalog(), self._access, self._coordinator.fresh_member_id, self._wake)
-        self.task.keep(journal, blank)
+        self.task.keep(journal, lambda: self._coordinator.journal)
         if self._machines:
             LOG.info(
                 "%s on, of groups that brokers coordinate", counted(len(self._machines), "member goes", "members go")

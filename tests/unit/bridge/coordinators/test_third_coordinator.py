@@ -134,7 +134,7 @@ async def served(journal: MemoryJournal | None = None) -> AsyncIterator[Served]:
 
     task = OwnerTask(owner, TrioClock(), deliver, Failures(), Plain(replies))
     if journal is not None:
-        task.keep(journal, StandInCoordinator)
+        task.keep(journal, lambda: coordinator.journal)
     async with trio.open_nursery() as nursery:
         task.start(nursery)
         await trio.testing.wait_all_tasks_blocked()
