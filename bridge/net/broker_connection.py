@@ -47,7 +47,10 @@ OF_PASSWORDS = (
     "see upstream.sasl.username, what upstream.sasl.password.path or .variable names, and whether the brokers have "
     "that user by this mechanism"
 )
-OF_TOKENS = "see what upstream.sasl.token.path holds, or upstream.sasl.token.endpoint gives, and who the broker trusts"
+OF_TOKENS = (
+    "see what upstream.sasl.token.path holds, or upstream.sasl.token.endpoint gives, whether its time is over by the "
+    "broker's clock, and who the broker trusts"
+)
 ANSWER_BYTES_MAX = 65_536
 
 
