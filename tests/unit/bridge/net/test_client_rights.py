@@ -312,7 +312,7 @@ async def test_join_that_waits_in_vain_goes_by_what_another_connection_was_told_
     """Whoever brokers take for the same may do the same; also where it waits for a question that was asked beside."""
     broker, ahead_ms = JudgingBroker(), 0
     monkeypatch.setattr(client_rights, "now_ms", lambda: now_ms() + ahead_ms)
-    async with front_of(broker, Limits(upstream_wait_max_ms=1_000)) as front:
+    async with front_of(broker, Limits(upstream_wait_max_ms=3_000)) as front:
         first, second = await front.dial(), await front.dial()
         if is_beside:
             await first.send(beat(1))
