@@ -297,7 +297,7 @@ class ReleaseMove(Generic[HeldT]):
         if ended.failure is not RoundFailure.OUT_OF_TIME:
             return _failed(self._group_id, ended), None
         lapse_ms = max(seat.session_timeout_ms for seat in self._seats) + LAPSE_MARGIN_MS
-        obstacle = _waited_in_vain(self._group_id, within_ms)
+        obstacle = _waited_in_vain(self._group_id, len(players), within_ms)
         return obstacle, lapse_ms if lapse_ms <= LAPSE_MAX_MS else None
 
     async def _await_lapse(self, lapse_ms: int) -> Obstacle | None:
@@ -395,16 +395,19 @@ def _unreachable(problem: BrokerUnreachable) -> Obstacle:
     return Obstacle("EB-MOVE-237", f"the broker can't be asked: {problem}", "see to it that brokers can be reached")
 
 
-def _waited_in_vain(group_id: GroupId, within_ms: int) -> Obstacle:
+def _waited_in_vain(group_id: GroupId, members: int, within_ms: int) -> Obstacle:
     """Seen with a bridge that was killed between the id that its broker gave a seat and the JoinGroup with it: brokers
-    hold a round up for such an id as long as the session that was asked for (K1.20).
+    hold a round up for such an id as long as the session that was asked for (K1.20). And with 1,000 members on a busy
+    machine.
     """
     return Obstacle(
         "EB-MOVE-239",
-        f"the round of {quote(group_id)} at its broker was not over within {within_ms / 1000:.0f} s: it waits for"
-        " somebody who does not join, such as a member id that was given to a bridge before it was killed",
+        f"the round of {quote(group_id)} ({counted(members, 'member')}) at its broker was not over within"
+        f" {within_ms / 1000:.0f} s: it waits for somebody who does not join, such as a member id that was given to a"
+        " bridge before it was killed, or for members that are many where bridge or broker are busy",
         "order the move again when a session timeout of the members has passed: the broker has given up such an id by"
-        " then; see with kafka-consumer-groups --describe --state whether others join the group",
+        " then; see with kafka-consumer-groups --describe --state whether others join the group; of a large group when"
+        " bridge and broker have less to do, or with longer sessions, of which a round may take a third",
     )
 
 
