@@ -51,8 +51,8 @@ def judge_advertised_host(settings: Settings) -> None:
         hint = "it stands for all addresses of a machine, so each client would ask itself: give a name or one address"
         raise _refuse(ADVERTISED, _shown(host), hint)
     if "*" in host:
-        hint = "a star stands for many hosts, and clients are told one: write that; listen.sni.pattern says those of"
-        raise _refuse(ADVERTISED, _shown(host), f"{hint} brokers")
+        hint = "a star stands for many hosts, and clients are told one: write that; brokers' are in listen.sni.pattern"
+        raise _refuse(ADVERTISED, _shown(host), hint)
     if _NOT_IN_HOSTS.intersection(host) or (":" in host and not _is_address(host)):
         raise _refuse(
             ADVERTISED, _shown(host), "it is no name and no address: write one host, without brackets or login"
