@@ -28,9 +28,9 @@ REBALANCE_TIMEOUT_MS = 300_000
 """The same of its rebalance timeout: Java's default `max.poll.interval.ms`."""
 UNHEARD_GENERATION = -1
 SHARE_OF_SESSION = 3
+"""A request is held for at most this part of the shortest session in its group."""
 NAMED_MAX = 3
 """How many members an obstacle names."""
-"""A request is held for at most this part of the shortest session in its group."""
 AT_REST = "Stable"
 CLASSIC_MEMBER = 0
 
