@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.errors import AnalyticsError, tell
 from bridge.analytics.intake.batches import FIRST_BATCH, Intake, intake_after
 from bridge.analytics.intake.closed_files import Inbox, files_in, let_go
 from bridge.analytics.intake.delivery import Delivery
@@ -321,7 +321,7 @@ def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
     inbox = inbox_of(wanted)
     former = follow_move(inbox.links.parent / CHECKPOINT, inbox.links)
     if former:
-        click.echo(f"the tables were moved here: {former} was the inbox of this stream, which goes on", err=True)
+        tell(f"the tables were moved here: {former} was the inbox of this stream, which goes on")
     inbox.feed()
     return FolderSource(folder=str(inbox.links), batch_files=wanted.batch_files, is_inbox=True), inbox.feed
 
@@ -356,4 +356,4 @@ def tell_gaps(gaps: Iterable[Gap]) -> None:
     """Say at once what is missing: nobody looks into a table for what nobody expects."""
     for gap in gaps:
         until = "" if gap.to_offset is None else f" to {gap.to_offset}"
-        click.echo(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}", err=True)
+        tell(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from deltalake.exceptions import DeltaError
 
-from bridge.analytics.errors import AnalyticsError, first_line
+from bridge.analytics.errors import AnalyticsError, first_line, tell
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.upkeep import Tended, Upkeep, tend
 from translators.dialects.counts import counted
@@ -86,4 +86,4 @@ class UpkeepSchedule:
         self._left = self._turns
         if "://" not in self._out:
             for line in crossed(tend(self._out, self._wanted, today(self._out))):
-                click.echo(line, err=True)
+                tell(line)

@@ -9,10 +9,10 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType
 
-import click
+from bridge.analytics.errors import tell
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Ctrl-C, and what systemd, Kubernetes and `kill` send. In the middle of a word with the JVM an exception would leave
@@ -41,7 +41,7 @@ class Ending:
         self._limit = threading.Timer(self._within_s, go, (f"{self._within_s:g} s are over",))
         self._limit.daemon = True
         self._limit.start()
-        say("interrupted: making the tables for the last time")
+        tell("interrupted: making the tables for the last time")
 
     def over(self) -> None:
         """All is done: nobody has to look at the time any more."""
@@ -52,19 +52,11 @@ class Ending:
 def go(why: str) -> None:
     """End the process at once, whatever its threads wait for, as if all were done: nothing is lost."""
     try:
-        say(f"{why}: what was taken is safe, and the next start brings the tables up to it")
+        tell(f"{why}: what was taken is safe, and the next start brings the tables up to it")
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
         os._exit(0)
-
-
-def say(text: str) -> None:
-    """Tell who runs the stream, if that one still reads: Ctrl-C ends the `tee` behind it, too, and to raise from a
-    signal is to tear a word with the JVM apart, or to leave the timer without an end.
-    """
-    with suppress(OSError):
-        click.echo(text, err=True)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from bridge.analytics.errors import tell
+
 Say = Callable[[str], None]
 """Takes the name of the step that begins."""
 Share = Callable[[int, int], None]
@@ -64,7 +66,7 @@ def bar(context: SparkContext, total: int) -> Iterator[Shown]:
     """Yield what to call when a step begins and when a part of one is done."""
     console = Console(stderr=True)
     if not sys.stderr.isatty():
-        yield Shown(lambda name: print(f"{name} …", file=sys.stderr, flush=True), nobody_watches)
+        yield Shown(lambda name: tell(f"{name} …"), nobody_watches)
         return
     tasks = SparkTasks(context)
     columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn())

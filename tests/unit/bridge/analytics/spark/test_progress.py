@@ -1,6 +1,7 @@
 """What is shown while a job runs."""
 
 import io
+import os
 import sys
 
 import pytest
@@ -24,6 +25,16 @@ def test_step_is_a_line_where_nobody_watches(spark: SparkSession, capsys: pytest
         shown.say("events")
         shown.say("phases")
     assert capsys.readouterr().err == "events …\nphases …\n"
+
+
+def test_step_is_taken_though_nobody_reads_its_line(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has read enough wants the tables all the same."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as gone, bar(spark.sparkContext, 2) as shown:
+        monkeypatch.setattr(sys, "stderr", gone)
+        shown.say("events")
+        shown.say("phases")
 
 
 def test_step_moves_the_bar_on_a_terminal(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
