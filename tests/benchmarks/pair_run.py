@@ -99,7 +99,7 @@ SMALL: Mapping[str, Mapping[str, int | float | str]] = {
     "table-shapes": {"SHAPE_EVENTS": 300_000, "MANY_GROUPS": 1_000},
     "table-refresh": {"REFRESHES": 4},
     "table-history": {"BATCHES": 12, "BATCH_EVENTS": 100_000},
-    "table-cluster": {"CLUSTER_EVENTS": 300_000},
+    "table-cluster": {"CLUSTER_SIZES": 1},
     "topic-stream": {"STREAM_EVENTS": 400_000},
 }
 """Constants of its module to make a benchmark short; of a tuple, how many of its entries stay."""
