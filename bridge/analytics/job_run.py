@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.errors import AnalyticsError, tell
 from bridge.analytics.intake.batches import FIRST_BATCH, Intake
 from bridge.analytics.intake.closed_files import FILES, files_in
 from bridge.analytics.intake.column_files import TOLD, Makers
@@ -105,7 +105,7 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
             f"EB-ANALYTICS-019: not one line is an event of a bridge ({_aside(set_aside(store))}); the tables stay "
             f"what they were; {NO_INPUT_STEP}, and read what a newer epochbridge wrote with that one"
         )
-    store.replace(GAPS, store.read_files(GAPS, ()))
+    store.replace_by(GAPS, ())
     telling = None if taken.told is None else Telling(taken.told, taken.untold)
     do_stages(Derivation(store, FIRST_BATCH, goes_on=False, telling=telling), say)
     store.clear_folder(NEXT, TOLD)
@@ -241,7 +241,7 @@ def bring_up(store: Store) -> None:
     require_moved(store)
     store.clear_folder(NEXT)
     if is_old(store):
-        click.echo("taking over tables of an earlier version", err=True)
+        tell("taking over tables of an earlier version")
         take_over(store)
 
 

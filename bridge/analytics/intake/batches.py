@@ -133,13 +133,13 @@ class Intake:
         return self.store.commit(EVENTS, found.staged, done=batch, note=written_seen(self.seen))
 
     def _set_aside(self, refused: DataFrame | None, batch: int) -> None:
-        if self.is_anew:
-            self.store.replace(REJECTED, self._nothing() if refused is None else refused)
-        elif refused is not None:
+        if refused is None:
+            if self.is_anew:
+                self.store.replace_by(REJECTED, ())
+        elif self.is_anew:
+            self.store.replace(REJECTED, refused)
+        else:
             self.store.put_batch(REJECTED, refused, batch)
-
-    def _nothing(self) -> DataFrame:
-        return self.store.spark.createDataFrame([], table_schema(REJECTED))
 
     def _counted(self, delivery: Delivery, adopted: Adopted, batch: int) -> _Found:
         """Judge the lines that are left, and let Spark count the numbers of the batch."""
@@ -179,17 +179,20 @@ class Intake:
         self.makers.close()
 
     def _at_hand(self, delivery: Delivery) -> Delivery:
-        """Records as files, where Arrow can read those: quicker to write down than to be read by Spark."""
-        if delivery.records is None or not is_at_hand(self.store):
+        """Records as files, where Arrow can read those, here or on executors: quicker to write down than to be read by
+        Spark.
+        """
+        if delivery.records is None:
             return delivery
-        return written_down(self.store, delivery.records)
+        can_read = is_at_hand(self.store) or self.makers.can_executors(self.store, ())
+        return written_down(self.store, delivery.records) if can_read else delivery
 
     def _adopted(self, delivery: Delivery, batch: int) -> Adopted:
         """Take what Arrow can; all of it is left for Spark where the files are not at hand."""
         if can_take(self.store, delivery.files):
             return take_columns(self.store, delivery.files, batch, self.makers, is_whole=self.is_anew)
-        if self.makers.can_executors(self.store, delivery.files):
-            adopted = take_afar(self.store, delivery.files, batch, self.makers)
+        if delivery.files and self.makers.can_executors(self.store, delivery.files):
+            adopted = take_afar(self.store, delivery.files, batch, self.makers, is_whole=self.is_anew)
             if adopted is not None:
                 return adopted
         return Adopted(left=delivery.lines, numbers=None)

@@ -2,20 +2,21 @@
 where that runs on this machine, the executors of a cluster if they can. Else Spark itself reads the lines.
 """
 
+import ctypes
 import os
 import signal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 
-import click
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from bridge.analytics.errors import AnalyticsError
+from bridge.analytics.errors import AnalyticsError, tell
 from bridge.analytics.intake.columns import Columns, Errand, LogFile, LongLine, Piece, make_columns, pieces_of
 from bridge.analytics.intake.executors import make_on_executors, why_not
 from bridge.analytics.intake.numbers import Came, Numbers
@@ -24,12 +25,18 @@ from bridge.analytics.spark.progress import Share, nobody_watches
 from bridge.analytics.stretches.files import Account, in_one_account
 from bridge.analytics.tables.store import NEXT, Staged, Store
 
-ERRAND_BYTES = 32 * 2**20
-"""What one process reads before it takes something else."""
+ERRAND_BYTES, ERRAND_BYTES_MAX = 32 * 2**20, 96 * 2**20
+"""What one process reads before it takes something else, at least and at most: a file of `events` for each."""
+ERRANDS_A_PROCESS = 8
+"""So many there are of a large log at least: at its end nobody waits long for another one."""
 ALONE_BYTES = 16 * 2**20
 """So much is read before other processes have started."""
 PROCESSES_MAX = 8
 """Each takes some 400 MB."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Names of settings of glibc's `mallopt`: from how many bytes on memory is given back, and taken apart."""
+KEPT_BYTES, APART_BYTES = 2**31 - 1, 32 * 2**20
+"""The most that glibc takes for each."""
 FOLDER, TOLD = "columns", "told"
 
 
@@ -61,8 +68,10 @@ class Makers:
         return made
 
     def can_executors(self, store: Store, files: Sequence[LogFile]) -> bool:
-        """Whether those of a cluster make columns of these files; they are asked once, and what they say is told."""
-        if not files or not store.is_here or is_at_hand(store):
+        """Whether those of a cluster make columns of these files, or of some that are yet to be written beside the
+        tables; they are asked once, and what they say is told.
+        """
+        if not store.is_here or is_at_hand(store):
             return False
         if self._can_executors is None:
             self._judge(why_not(store.spark.sparkContext, files, made_folder(store)))
@@ -78,8 +87,7 @@ class Makers:
 
     def _judge(self, why: str) -> None:
         self._can_executors = not why
-        told = f"Spark reads the lines itself, which is slower: {why}" if why else "executors read the lines by Arrow"
-        click.echo(told, err=True)
+        tell(f"Spark reads the lines itself, which is slower: {why}" if why else "executors read the lines by Arrow")
 
     def close(self) -> None:
         """Let the processes go; others are started if there is more to make."""
@@ -119,25 +127,21 @@ def take_columns(
     AnalyticsError if files can't be read or written.
     """
     try:
-        errands = _errands(files, made_folder(store), batch)
-        if is_whole:
-            told = Path(store.path(NEXT, TOLD))
-            told.mkdir(parents=True, exist_ok=True)
-            errands = [replace(errand, told=str(told / f"part-{place:05}")) for place, errand in enumerate(errands)]
-        made = makers.make(errands, min(_cores(store), PROCESSES_MAX))
+        made = makers.make(_errands(store, files, batch, is_whole=is_whole), min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
-    account = in_one_account(columns.told for columns in made) if is_whole else None
-    return replace(_adopted(store, made), told=account)
+    return _adopted(store, made, is_whole=is_whole)
 
 
-def take_afar(store: Store, files: Sequence[LogFile], batch: int, makers: Makers) -> Adopted | None:
+def take_afar(
+    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool = False
+) -> Adopted | None:
     """The same by the executors of a cluster; None where they could not, and Spark is to read the lines."""
-    made = makers.make_afar(store, _errands(files, made_folder(store), batch))
-    return _adopted(store, made) if made else None
+    made = makers.make_afar(store, _errands(store, files, batch, is_whole=is_whole))
+    return _adopted(store, made, is_whole=is_whole) if made else None
 
 
 def made_folder(store: Store) -> Path:
@@ -147,13 +151,14 @@ def made_folder(store: Store) -> Path:
     return folder
 
 
-def _adopted(store: Store, made: Sequence[Columns]) -> Adopted:
+def _adopted(store: Store, made: Sequence[Columns], *, is_whole: bool) -> Adopted:
     left = [path for columns in made for path in columns.left_over]
     return Adopted(
         left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
         numbers=_together(columns.numbers for columns in made),
         staged=tuple(Staged(path, day) for columns in made for day, path in columns.days),
         long_lines=tuple(line for columns in made for line in columns.long_lines),
+        told=in_one_account(columns.told for columns in made) if is_whole else None,
     )
 
 
@@ -162,14 +167,27 @@ def _together(parts: Iterable[Sequence[tuple[str, Numbers]] | None]) -> Came | N
     return None if None in known else [one for part in known if part is not None for one in part]
 
 
-def _errands(files: Iterable[LogFile], folder: Path, batch: int) -> list[Errand]:
-    return [Errand(bundle, str(folder / f"part-{place:05}"), batch) for place, bundle in enumerate(_bundles(files))]
+def _errands(store: Store, files: Sequence[LogFile], batch: int, *, is_whole: bool) -> list[Errand]:
+    """Who reads all that there are is asked what they tell, too."""
+    folder, told = made_folder(store), Path(store.path(NEXT, TOLD))
+    if is_whole:
+        told.mkdir(parents=True, exist_ok=True)
+    bundles = _bundles(files, _errand_bytes(store, files))
+    names = ((f"part-{place:05}", bundle) for place, bundle in enumerate(bundles))
+    return [Errand(bundle, str(folder / name), batch, str(told / name) if is_whole else None) for name, bundle in names]
 
 
-def _bundles(files: Iterable[LogFile]) -> Iterator[tuple[Piece, ...]]:
+def _errand_bytes(store: Store, files: Iterable[LogFile]) -> int:
+    """Larger errands of a larger log: each makes files of its own, and Spark opens all of them for each table."""
+    whole = sum(Path(file.path).stat().st_size for file in files)
+    share = whole // (ERRANDS_A_PROCESS * min(_cores(store), PROCESSES_MAX))
+    return min(max(share, ERRAND_BYTES), ERRAND_BYTES_MAX)
+
+
+def _bundles(files: Iterable[LogFile], size_bytes: int) -> Iterator[tuple[Piece, ...]]:
     waiting: list[Piece] = []
-    for piece in pieces_of(files, ERRAND_BYTES):
-        if waiting and sum(map(_length_bytes, (*waiting, piece))) > ERRAND_BYTES:
+    for piece in pieces_of(files, size_bytes):
+        if waiting and sum(map(_length_bytes, (*waiting, piece))) > size_bytes:
             yield tuple(waiting)
             waiting = []
         waiting.append(piece)
@@ -181,6 +199,18 @@ def _begin_process() -> None:
     """Whoever interrupts means the job: what is begun is ended first. With the job it ends, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_job, daemon=True).start()
+    keep_memory()
+
+
+def keep_memory() -> None:
+    """Let what Arrow lets go of stay with the process, for the next block needs as much: given back to the kernel and
+    taken again, page by page, that was a fifth of the CPU of reading. Only glibc can be told so.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, APART_BYTES)
+        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def _end_with_job() -> None:

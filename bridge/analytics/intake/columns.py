@@ -32,7 +32,7 @@ LEFT_AT_ONCE = 16
 BOOTS_MAX = 64
 """Of so many runs at once the numbers are told; a file holds one, a partition of a topic a few."""
 KIND = b'"kind":"'
-_BEGIN, _END = b'{"schema_version":', b"}"
+_BEGIN, _END, _ESCAPE = b'{"schema_version":', b"}", b"\\u"
 _BETWEEN = _END + b"\n" + _BEGIN
 """How every line begins and ends that a bridge wrote whole."""
 EPOCH = date(1970, 1, 1)
@@ -110,6 +110,12 @@ class Columns:
     long_lines: tuple[LongLine, ...] = ()
     numbers: tuple[tuple[str, Numbers], ...] | None = ()
     told: Account | None = Account()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files that were written."""
+        told = () if self.told is None else self.told.paths
+        return (*(path for _, path in self.days), *self.left_over, *told)
 
 
 def _family(begin: str) -> Family:
@@ -249,7 +255,8 @@ def _read(lines: Sequence[bytes], family: Family) -> pa.Table | None:
     parsing = pyarrow.json.ParseOptions(explicit_schema=family.schema, unexpected_field_behavior="error")
     try:
         table = pyarrow.json.read_json(pa.BufferReader(text), options, parsing)
-        table.validate(full=True)
+        if not text.isascii() or _ESCAPE in text:
+            table.validate(full=True)  # Arrow takes texts as they are, and half a pair of UTF-16, too.
     except pa.ArrowInvalid:
         return None
     return table if len(table) == len(lines) else None

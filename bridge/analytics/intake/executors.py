@@ -39,7 +39,7 @@ def why_not(context: SparkContext, files: Sequence[LogFile], folder: Path) -> st
         with os.fdopen(opened, "w", encoding="utf-8") as file:
             file.write(word)
         Path(word).chmod(0o644)  # Executors may be another user.
-        sizes = {file.path: Path(file.path).stat().st_size for file in (files[0], files[-1])}
+        sizes = {file.path: Path(file.path).stat().st_size for file in (*files[:1], *files[-1:])}
         ask = prober(word, word, sizes, ",".join(FILE_SCHEMA.names))
         answers = context.parallelize(range(count), count).map(ask).collect()
     except WHAT_ENDS_A_JOB as problem:
@@ -57,8 +57,7 @@ def make_on_executors(context: SparkContext, errands: Sequence[Errand]) -> list[
         made: list[Columns] = context.parallelize(errands, len(errands)).map(_maker()).collect()
     except WHAT_ENDS_A_JOB as problem:
         return cause_of(problem)
-    paths = [path for columns in made for path in (*(path for _, path in columns.days), *columns.left_over)]
-    away = next((path for path in paths if _is_away(path)), "")
+    away = next((path for columns in made for path in columns.paths if _is_away(path)), "")
     return f"{away} is not here though an executor wrote it" if away else made
 
 
@@ -88,7 +87,9 @@ def _maker() -> Callable[[Errand], Columns]:
     def make(errand: Errand) -> Columns:
         # Spark may run a task twice at once (speculation): each has files of its own, and one of them counts.
         context = TaskContext.get()
-        return make_columns(replace(errand, stem=f"{errand.stem}-{context.taskAttemptId() if context else 0}"))
+        attempt = context.taskAttemptId() if context else 0
+        told = None if errand.told is None else f"{errand.told}-{attempt}"
+        return make_columns(replace(errand, stem=f"{errand.stem}-{attempt}", told=told))
 
     return make
 

@@ -38,6 +38,14 @@ class Coded:
         return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=is_null), self.values)
 
 
+@dataclass(frozen=True, slots=True)
+class Stretches(Coded):
+    """In which stretch each row lies, and the first and the last number of each stretch."""
+
+    first: Ints
+    last: Ints
+
+
 def coded(column: pa.Array) -> Coded:
     """A column of texts as numbers."""
     told = pc.dictionary_encode(column)
@@ -61,34 +69,38 @@ def numbers_of(column: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
 
 
-def stretches_of(parts: Sequence[tuple[pa.Array, pa.Array]]) -> list[Coded] | None:
+def stretches_of(parts: Sequence[tuple[pa.Array, pa.Array]]) -> list[Stretches] | None:
     """For each row of parts (its `boot`, its `number`) in which stretch it lies: of one run, and with no number missing
     between the rows of all parts. None where a number is there twice, or they are too far apart to tell.
     """
     boots = coded(pa.concat_arrays([boot for boot, _ in parts]))
     numbers = np.concatenate([numbers_of(number) for _, number in parts])
-    places, known = np.zeros(len(numbers), np.int64), 0
+    places, first, last = np.zeros(len(numbers), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
     for boot in range(len(boots.values)):
         is_its = boots.places == boot
         found = _stretches(numbers[is_its])
         if found is None:
             return None
-        places[is_its] = found + known
-        known += int(found.max()) + 1
-    names, ends = pa.array(np.arange(known)), np.cumsum([len(boot) for boot, _ in parts])
-    return [Coded(own, names) for own in np.split(places, ends[:-1])]
+        place, its_first, its_last = found
+        places[is_its] = place + len(first)
+        first, last = np.append(first, its_first), np.append(last, its_last)
+    names, ends = pa.array(np.arange(len(first))), np.cumsum([len(boot) for boot, _ in parts])
+    return [Stretches(own, names, first, last) for own in np.split(places, ends[:-1])]
 
 
-def _stretches(numbers: Ints) -> Ints | None:
+def _stretches(numbers: Ints) -> tuple[Ints, Ints, Ints] | None:
+    """Of numbers of a run the stretch of each, and the first and the last number of each stretch."""
     lowest, highest = int(numbers.min()), int(numbers.max())
     if highest - lowest >= SPAN_MAX:
         return None
-    came = np.zeros(highest - lowest + 2, np.int64)
+    came = np.zeros(highest - lowest + 3, np.int64)
     came[numbers - lowest + 1] = 1
     if np.count_nonzero(came) != len(numbers):
         return None
-    begins = np.maximum(np.diff(came), 0)
-    return np.cumsum(begins)[numbers - lowest] - 1
+    turns = np.diff(came)
+    is_first = turns > 0
+    first, behind = np.flatnonzero(is_first) + lowest, np.flatnonzero(turns < 0) + lowest
+    return np.cumsum(is_first)[numbers - lowest] - 1, first, behind - 1
 
 
 def last_place(is_wanted: Flags, first: Ints) -> Ints:

@@ -41,6 +41,11 @@ class Account:
     tables: tuple[Told, ...] = ()
     clocks: tuple[RunClocks, ...] = ()
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files that it is in."""
+        return tuple(path for one in self.tables for path in (*(path for _, path in one.days), *one.left))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTogether:
@@ -85,7 +90,7 @@ def write_account(events: ReadTogether, stem: str) -> Account | None:
 
 def _written(name: str, found: tuple[pa.Table, pa.Table], stem: str) -> Told:
     rows, left = found
-    return Told(name, tuple(_write_days(rows, name, f"{stem}-{name}")), tuple(_write_left(left, f"{stem}-{name}")))
+    return Told(name, tuple(write_days(rows, name, f"{stem}-{name}")), tuple(_write_left(left, f"{stem}-{name}")))
 
 
 def _in_one(tables: Sequence[pa.Table]) -> pa.RecordBatch:
@@ -94,7 +99,8 @@ def _in_one(tables: Sequence[pa.Table]) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], whole.schema)
 
 
-def _write_days(rows: pa.Table, table: str, stem: str) -> Iterator[tuple[str, str]]:
+def write_days(rows: pa.Table, table: str, stem: str) -> Iterator[tuple[str, str]]:
+    """Write rows of a table in a file for each day; gives the days with their files."""
     moment, columns = DAY_OF[table], TABLES[table].column_names
     day_of_row = np.floor_divide(numbers_of(rows[moment].combine_chunks()), DAY_US)
     written = rows.select([name for name in rows.column_names if name in columns])

@@ -1,9 +1,11 @@
-"""Flaps of which all changes of the owner lie in one stretch of a run (`tables/flaps.py` says what a flap is)."""
+"""Flaps of which all changes of the owner lie in one stretch of a run, and the others (`tables/flaps.py` says what a
+flap is).
+"""
 
 import numpy as np
 import pyarrow as pa
 
-from bridge.analytics.stretches.coding import NOBODY, Ints, lasts, table_of
+from bridge.analytics.stretches.coding import NOBODY, Flags, lasts, table_of
 from bridge.analytics.stretches.holdings import ASSIGNED, OWNER, Holdings
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import DATE, FLAP_US, FLAPS
@@ -18,21 +20,34 @@ def flaps_within(held: Holdings) -> tuple[pa.Table, pa.Table]:
 
     Those say the same between rows of other stretches as all of them: who had it last, and who before.
     """
+    rows = _changes(held)
+    place = np.arange(len(rows.key))
+    is_known = place - rows.first >= KNOWN_FROM
+    is_end = lasts(rows.key) - place < KNOWN_FROM
+    return _rows(rows, is_known), rows.left(~is_known | is_end, is_known)
+
+
+def flaps_between(left: Holdings) -> pa.Table:
+    """The flaps that no stretch knew, by all that stretches have left."""
+    rows = _changes(left)
+    return _rows(rows, ~rows.is_done)
+
+
+def _changes(held: Holdings) -> Holdings:
+    """The rows by which a partition came to another owner."""
     given = held.chosen(held.is_kind(ASSIGNED))
     owner = given.text(OWNER)
     before = np.arange(len(owner)) - 1
     is_first = given.first == np.arange(len(owner))
-    rows = given.chosen(is_first | (owner == NOBODY) | (owner != owner[before]))
+    return given.chosen(is_first | (owner == NOBODY) | (owner != owner[before]))
+
+
+def _rows(rows: Holdings, is_meant: Flags) -> pa.Table:
     owner, place = rows.text(OWNER), np.arange(len(rows.key))
-    is_known = place - rows.first >= KNOWN_FROM
-    mono_us = rows.number("mono_us")
-    away_us = mono_us - mono_us[place - 1]
-    is_back = is_known & (owner != NOBODY) & (owner == owner[np.maximum(place - KNOWN_FROM, 0)]) & (away_us <= FLAP_US)
-    is_end = lasts(rows.key) - place < KNOWN_FROM
-    return _rows(rows, np.flatnonzero(is_back), away_us), rows.left(~is_known | is_end, is_known)
-
-
-def _rows(rows: Holdings, back: Ints, away_us: Ints) -> pa.Table:
+    has_two = place - rows.first >= KNOWN_FROM
+    away_us = rows.elapsed_us(np.maximum(place - 1, 0), place)
+    is_again = (owner != NOBODY) & (owner == owner[np.maximum(place - KNOWN_FROM, 0)])
+    back = np.flatnonzero(is_meant & has_two & is_again & (away_us <= FLAP_US))
     left, wall_us = back - 1, rows.number("wall_us")
     columns = {
         "group_id": rows.told("group_id", back),

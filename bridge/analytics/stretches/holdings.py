@@ -64,6 +64,20 @@ class Holdings:
         found: Flags = self.text("kind") == place_of(self.texts["kind"], kind)
         return found
 
+    @property
+    def is_done(self) -> Flags:
+        """Of rows that were left, whether their own row is made."""
+        found: Flags = self.events[IS_DONE].to_numpy(zero_copy_only=False)[self.row]
+        return found
+
+    def elapsed_us(self, begin: Ints, end: Ints, before_us: Ints | int = 0) -> Ints:
+        """Microseconds from some time before the rows at these places to others: monotonic in one run, by the wall
+        clock across runs, and none where that went back.
+        """
+        run, mono_us, wall_us = self.text("boot"), self.number("mono_us"), self.number("wall_us")
+        by_wall = np.maximum(wall_us[end] - wall_us[begin] + before_us, 0)
+        return np.where(run[begin] == run[end], mono_us[end] - mono_us[begin] + before_us, by_wall)
+
     def told(self, name: str, places: Ints) -> pa.Array:
         """A text of the events of the rows at these places."""
         return self.texts[name].at(self.row[places])

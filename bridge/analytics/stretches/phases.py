@@ -1,4 +1,4 @@
-"""Phases that begin and end in one stretch of a run (`tables/phases.py` says what a phase is)."""
+"""Phases that begin and end in one stretch of a run, and those that do in two (`tables/phases.py` says what one is)."""
 
 from collections.abc import Mapping
 
@@ -6,19 +6,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bridge.analytics.stretches.coding import Coded, Flags, Ints, coded, keyed, numbers_of, table_of, taken
+from bridge.analytics.stretches.coding import Coded, Flags, Ints, Stretches, coded, keyed, numbers_of, table_of, taken
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import DATE, EPISODE, PHASES
 from bridge.telemetry.schema.facts import PhaseBegan, PhaseEnded
 
 KINDS = (PhaseBegan.kind, PhaseEnded.kind)
 ROWS = pa.schema([field for field in arrow_schema(PHASES) if field.name != DATE])
-LEFT = ("kind", *EPISODE, "event_id")
-"""What is kept of events that the stretch tells nothing of: by that they are found among all."""
+FIRST, LAST = "first_of_stretch", "last_of_stretch"
+"""The first and the last number of the stretch that an event lies in."""
 _TEXTS = ("group_id", "rebalance_id", "member_id", "instance_id", "protocol", "road", "phase", "boot")
+LEFT = ("kind", *_TEXTS, "member_epoch", "number", "wall_us", "mono_us", "waits_on", "event_id")
+"""What is kept of events that the stretch tells nothing of, beside where their stretch begins and ends."""
 
 
-def phases_within(events: pa.RecordBatch, stretch: Coded) -> tuple[pa.Table, pa.Table]:
+def phases_within(events: pa.RecordBatch, stretch: Stretches) -> tuple[pa.Table, pa.Table]:
     """The rows of begins that something follows in their episode within the stretch; and the begins that nothing does,
     with the ends that follow nothing (`LEFT`).
 
@@ -34,7 +36,28 @@ def phases_within(events: pa.RecordBatch, stretch: Coded) -> tuple[pa.Table, pa.
     left = np.sort(order[(begins & is_last) | (~begins & is_first)])
     is_followed = begins[:-1] & goes_on
     rows = _rows(events, of_text, order[:-1][is_followed], order[1:][is_followed], is_begin)
-    return rows, pa.table([taken(events[name], left) for name in LEFT], names=LEFT)
+    told = {name: taken(events[name], left) for name in LEFT}
+    lies_in = stretch.places[left]
+    return rows, pa.table(told | {FIRST: pa.array(stretch.first[lies_in]), LAST: pa.array(stretch.last[lies_in])})
+
+
+def phases_between(left: pa.RecordBatch) -> pa.Table | None:
+    """The rows of begins that nothing follows in their stretch, by all that stretches have left, in order; None where
+    an end is not sure.
+
+    What follows in another stretch is left, too, unless it is a begin, and a begin shows no more than nothing does. But
+    between stretches that are not side by side another one may have more of the episode: an end there is of nobody.
+    """
+    of_text = {name: coded(left[name]) for name in _TEXTS}
+    key = keyed(*(of_text[name] for name in EPISODE))
+    order = np.lexsort((numbers_of(left["number"]), key))
+    is_begin = pc.equal(left["kind"], PhaseBegan.kind).to_numpy(zero_copy_only=False)
+    goes_on = np.append(key[order][1:] == key[order][:-1], False)[: len(order)]
+    next_one = np.where(goes_on, np.roll(order, -1), order)
+    begin, after = order[is_begin[order]], next_one[is_begin[order]]
+    boot, first, last = of_text["boot"].places, numbers_of(left[FIRST]), numbers_of(left[LAST])
+    is_sure = is_begin[after] | ((boot[begin] == boot[after]) & (last[begin] + 1 == first[after]))
+    return _rows(left, of_text, begin, after, is_begin) if is_sure.all() else None
 
 
 def _rows(events: pa.RecordBatch, of_text: Mapping[str, Coded], begin: Ints, after: Ints, is_begin: Flags) -> pa.Table:

@@ -1,4 +1,6 @@
-"""Stalls that begin and end in one stretch of a run (`tables/stalls.py` says what a stall is, in the same words)."""
+"""Stalls that begin and end in one stretch of a run, and the others (`tables/stalls.py` says what a stall is, in the
+same words).
+"""
 
 from dataclasses import dataclass
 
@@ -39,18 +41,19 @@ def stalls_within(held: Holdings) -> tuple[pa.Table, pa.Table]:
     between rows of other stretches they say the same as all of them.
     """
     rows = held.chosen(_is_news(held))
-    is_told, is_released = rows.is_kind(TOLD), rows.is_kind(RELEASED)
-    is_assigned, is_fetched = rows.is_kind(ASSIGNED), rows.is_kind(FETCHED)
-    before = _Before(*(last_place(one, rows.first) for one in (is_told, is_released, is_assigned, is_fetched)))
-    is_fresh = before.fetched >= np.maximum(before.told, before.released)
-    was_told = (before.told > before.dealt) & _is_of_told(rows, before.told)
-    begins = (is_told & is_fresh) | (is_fetched & was_told) | (is_released & is_fresh & ~was_told)
-    start = last_place(is_fetched | begins, rows.first)
-    start = np.where((start >= 0) & begins[start], start, NOBODY)
-    is_sure = is_fetched & (before.dealt >= 0)
+    before = _before(rows)
+    is_sure = rows.is_kind(FETCHED) & (before.dealt >= 0)
     is_known = last_place(is_sure, rows.first) >= 0
-    ended = np.flatnonzero(is_fetched & is_known & _ends(rows, before.assigned, start))
-    return _rows(rows, before, start, ended), rows.left(~is_known | _is_tail(rows, is_sure, before), is_known)
+    return _rows(rows, before, is_known), rows.left(~is_known | _is_tail(rows, is_sure, before), is_known)
+
+
+def stalls_between(left: Holdings) -> pa.Table:
+    """The stalls that no stretch knew, by all that stretches have left."""
+    return _rows(left, _before(left), ~left.is_done)
+
+
+def _before(rows: Holdings) -> _Before:
+    return _Before(*(last_place(rows.is_kind(kind), rows.first) for kind in (TOLD, RELEASED, ASSIGNED, FETCHED)))
 
 
 def _is_news(held: Holdings) -> Flags:
@@ -88,9 +91,20 @@ def _is_tail(rows: Holdings, is_sure: Flags, before: _Before) -> Flags:
     return np.arange(count) >= since
 
 
-def _rows(rows: Holdings, before: _Before, start: Ints, ended: Ints) -> pa.Table:
-    begun, kind_told = start[ended], rows.is_kind(TOLD)
-    wall_us, mono_us = rows.number("wall_us"), rows.number("mono_us")
+def _starts(rows: Holdings, before: _Before) -> Ints:
+    """For each row the place of the row that began a stall since the fetch before it, `NOBODY` where none has."""
+    is_told, is_released, is_fetched = rows.is_kind(TOLD), rows.is_kind(RELEASED), rows.is_kind(FETCHED)
+    is_fresh = before.fetched >= np.maximum(before.told, before.released)
+    was_told = (before.told > before.dealt) & _is_of_told(rows, before.told)
+    begins = (is_told & is_fresh) | (is_fetched & was_told) | (is_released & is_fresh & ~was_told)
+    start = last_place(is_fetched | begins, rows.first)
+    return np.where((start >= 0) & begins[start], start, NOBODY)
+
+
+def _rows(rows: Holdings, before: _Before, is_meant: Flags) -> pa.Table:
+    start = _starts(rows, before)
+    ended = np.flatnonzero(is_meant & rows.is_kind(FETCHED) & _ends(rows, before.assigned, start))
+    begun, kind_told, wall_us = start[ended], rows.is_kind(TOLD), rows.number("wall_us")
     # Who released can't have used it while idle.
     idle_us = np.where(rows.is_kind(RELEASED), rows.number("idle_us"), 0)[begun]
     is_of_told = kind_told[begun] | rows.is_kind(FETCHED)[begun]
@@ -114,7 +128,7 @@ def _rows(rows: Holdings, before: _Before, start: Ints, ended: Ints) -> pa.Table
         "released_us": _since(wall_us, before.released[ended], begun),
         "assigned_us": _since(wall_us, before.assigned[ended], begun),
         "fetched_us": pa.array(wall_us[ended]),
-        "stall_us": pa.array(mono_us[ended] - (mono_us[begun] - idle_us)),
+        "stall_us": pa.array(rows.elapsed_us(begun, ended, idle_us)),
         "fetched_event": rows.event_ids(ended),
         BEGAN: pa.array(wall_us[begun] - idle_us),
     }

@@ -229,8 +229,12 @@ class Store:
         stay as they are.
         """
         with self._staged(table, rows) as staged:
-            fresh = [one for one in (*staged, *beside) if _is_since(one.day, since)]
-            self.commit(table, fresh, [file for file in self.log(table).files() if _is_since(file.day, since)])
+            self.replace_by(table, [*staged, *beside], since)
+
+    def replace_by(self, table: Table, staged: Iterable[Staged], since: str = EVER) -> None:
+        """Put files in the place of all rows, those of days before `since` left out."""
+        fresh = [one for one in staged if _is_since(one.day, since)]
+        self.commit(table, fresh, [file for file in self.log(table).files() if _is_since(file.day, since)])
 
     def put_batch(self, table: Table, rows: DataFrame, batch: int) -> None:
         """Put rows of a batch in the place of those that it had."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from bridge.analytics.stretches.between import write_between
 from bridge.analytics.stretches.clocks import by_run
 from bridge.analytics.stretches.files import SHARES, Account, Told
 from bridge.analytics.tables import disturbance
@@ -49,6 +50,11 @@ class Telling:
         """The files with rows of a table."""
         return [Staged(path, day) for one in self._of(table) for day, path in one.days]
 
+    def finished(self, table: Table) -> list[Staged] | None:
+        """The files with all rows of a table; None where some of them are to be made by Spark (`rows`)."""
+        made = None if self.untold else write_between(self.told, table.name, self._runs())
+        return None if made is None else [*self.staged(table), *(Staged(path, day) for day, path in made)]
+
     def rows(self, store: Store, table: Table, events: DataFrame, order: DataFrame) -> DataFrame:
         """The rows of a table that no stretch could tell; `events` are all, in order."""
         left = self._left(store, table)
@@ -64,10 +70,7 @@ class Telling:
 
     def order(self, spark: SparkSession) -> DataFrame | None:
         """Each run with its place in the order in which they began; None where events of runs are untold."""
-        if self.untold:
-            return None
-        clocks = by_run(self.told.clocks).values()
-        return run_places(spark, [one.boot for one in sorted(clocks, key=lambda one: (one.wall_us, one.boot))])
+        return None if self.untold else run_places(spark, self._runs())
 
     def unsteady(self) -> list[str] | None:
         """The runs whose wall clock may have jumped; None where nobody knows."""
@@ -81,6 +84,10 @@ class Telling:
         paths = self._paths(SHARES)
         others = marked(self._others(store, disturbance.KINDS))
         return store.spark.read.schema(others.schema).parquet(*paths).unionByName(others) if paths else others
+
+    def _runs(self) -> list[str]:
+        clocks = by_run(self.told.clocks).values()
+        return [one.boot for one in sorted(clocks, key=lambda one: (one.wall_us, one.boot))]
 
     def _of(self, table: Table) -> Iterable[Told]:
         return (one for one in self.told.tables if one.table == table.name)

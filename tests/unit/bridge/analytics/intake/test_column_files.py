@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake import column_files, columns, reading
 from bridge.analytics.intake.batches import Intake
 from bridge.analytics.intake.column_files import Makers, can_take, is_at_hand, take_columns
-from bridge.analytics.intake.columns import LogFile
+from bridge.analytics.intake.columns import Columns, Errand, LogFile
 from bridge.analytics.intake.delivery import Delivery, delivery_of, log_files
 from bridge.analytics.intake.numbers import Numbers
 from bridge.analytics.intake.reading import accepted, parsed
@@ -28,6 +29,10 @@ from tests.unit.bridge.analytics.intake.test_reading import GOOD, STRANGERS
 LOG = LogFile("events-b1-000001.jsonl", "events-b1-000001.jsonl")
 STRANGE_BYTES = b'{}[]",:019-+.eE\\ \tru\x00\x7f\xc3\xff'
 STRANGE_VALUES: tuple[object, ...] = (None, 1, -1, 1.5, True, "x", "5", [], ["a"], [1], [None], {}, {"a": 1}, 2**63)
+
+
+MANY = 100
+"""More parts than all processes get of a log by themselves."""
 
 
 def dirty_files(folder: Path) -> list[str]:
@@ -122,6 +127,53 @@ def test_processes_bring_what_one_brings(store: Store, tmp_path: Path, monkeypat
     assert taken[0] == taken[1]
     assert shares == [(place + 1, len(shares)) for place in range(len(shares))]
     assert len(shares) > 2
+
+
+def test_large_log_is_read_in_larger_parts(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part makes files of its own; there are so many that at the end no process waits long for another one."""
+    write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=4))
+    files = log_files(str(tmp_path / "events"))
+    size_bytes = Path(files[0].path).stat().st_size
+    counts: list[int] = []
+
+    def make(_makers: Makers, errands: Sequence[Errand], _processes: int) -> list[Columns]:
+        counts.append(len(errands))
+        return []
+
+    monkeypatch.setattr(Makers, "make", make)
+    for least, most in ((size_bytes, size_bytes), (1, size_bytes), (1, size_bytes // MANY)):
+        monkeypatch.setattr(column_files, "ERRAND_BYTES", least)
+        monkeypatch.setattr(column_files, "ERRAND_BYTES_MAX", most)
+        take_columns(store, files, 0, Makers())
+    processes = min(store.spark.sparkContext.defaultParallelism, column_files.PROCESSES_MAX)
+    alone, shared, bounded = counts
+    assert alone == 1
+    assert [shared - column_files.ERRANDS_A_PROCESS * processes in {0, 1}, bounded - MANY in {0, 1}] == [True, True]
+
+
+KEPT = """
+import resource
+import pyarrow as pa
+from bridge.analytics.intake.column_files import keep_memory
+keep_memory()
+def fill():
+    for buffer in [pa.allocate_buffer(2**23) for _ in range(4)]:
+        memoryview(buffer).cast("B")[:] = bytes(2**23)
+fill()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+fill()
+fill()
+print(pa.default_memory_pool().backend_name, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+"""Four blocks are taken, written to and let go of three times; each has 2,048 pages."""
+
+
+def test_memory_of_a_block_is_that_of_the_next() -> None:
+    """Given back and taken again it was thousands of pages a time, each with a fault: a fifth of the CPU of reading."""
+    answer = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, check=True)
+    backend, faults = answer.stdout.split()
+    assert backend == "system"
+    assert int(faults) < 2_048
 
 
 def test_log_without_strangers_leaves_nothing_over(store: Store, tmp_path: Path) -> None:

@@ -47,6 +47,15 @@ def test_event_keeps_its_fields(tmp_path: Path) -> None:
     assert made(tmp_path, [GOOD.encode()]) == ([DOCUMENT], [])
 
 
+@pytest.mark.parametrize("text", [rb"\udc00", rb"\ud800", rb"\ud800x", b"\xff"])
+def test_text_that_is_no_utf_8_is_left_over(tmp_path: Path, text: bytes) -> None:
+    """Arrow takes bytes as they are: what never was a text, and half a pair of UTF-16 that JSON spells out."""
+    version = b'"bridge_version":"'
+    line = GOOD.encode().replace(version, version + text)
+    assert line != GOOD.encode()
+    assert made(tmp_path, [line]) == ([], [line])
+
+
 def test_line_of_the_schema_before_this_one_is_an_event(tmp_path: Path) -> None:
     """Evolution: what it could not say yet is null."""
     older = {**DOCUMENT, "schema_version": SCHEMA_VERSION - 1}

@@ -14,12 +14,17 @@ from pyspark.cloudpickle import dumps
 
 from bridge.analytics.intake import column_files, executors
 from bridge.analytics.intake.batches import Intake
-from bridge.analytics.intake.column_files import Makers
 from bridge.analytics.intake.columns import FILE_SCHEMA, Errand, LogFile, Piece, make_columns
-from bridge.analytics.intake.delivery import delivery_of
+from bridge.analytics.intake.delivery import Delivery, delivery_of
 from bridge.analytics.intake.executors import make_on_executors, prober, why_not
+from bridge.analytics.stretches.clocks import by_run
+from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.store import Store
+from tests.support.fleet_files import write_log
+from tests.support.fleet_log import FleetPlan
+from tests.support.spark import lines_of
 from tests.unit.bridge.analytics.intake.test_column_files import dirty_files, rows
+from tests.unit.bridge.analytics.intake.test_reading import GOOD
 
 COLUMNS = ",".join(FILE_SCHEMA.names)
 SITE = str(Path(pyspark.__file__).parents[1])
@@ -51,6 +56,24 @@ def test_executors_bring_what_processes_bring(
 
 
 @pytest.mark.usefixtures("afar")
+def test_executors_tell_of_tables_as_processes_do(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they read all that there are; each attempt in files of its own."""
+    write_log(tmp_path / "events", FleetPlan(seed=5, groups=2, rebalances=4), files=3)
+    delivery = delivery_of(store.spark, map(str, (tmp_path / "events").glob("*.jsonl")))
+    told = Intake(store, {}, is_anew=True).take(delivery, 0).told
+    monkeypatch.undo()
+    other = Store(store.spark, str(tmp_path / "other"))
+    wanted = Intake(other, {}, is_anew=True).take(delivery, 0).told
+    assert told is not None
+    assert wanted is not None
+    assert by_run(told.clocks) == by_run(wanted.clocks)
+    assert all(Path(path).is_file() for path in told.paths)
+    assert {one.table for one in told.tables} == {one.table for one in wanted.tables}
+
+
+@pytest.mark.usefixtures("afar")
 def test_spark_reads_the_lines_where_executors_can_not(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,11 +95,18 @@ def test_spark_reads_the_lines_where_executors_can_not(
         "executors read the lines by Arrow",
         "Spark reads the lines itself, which is slower: a disk is full",
     ]
-    assert (asked, Makers().can_executors(store, [])) == ([1], False)
+    assert asked == [1]
     other = Store(store.spark, str(tmp_path / "other"))
     monkeypatch.undo()
     Intake(other, {}).take(delivery_of(store.spark, files), 0)
     assert [sum(one.values()) for one in rows(store)] == [sum(one.values()) for one in rows(other)]
+
+
+@pytest.mark.usefixtures("afar")
+def test_lines_from_elsewhere_ask_nobody(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """There are no files that executors could look at."""
+    Intake(store, {}).take(Delivery(lines_of(store.spark, [GOOD])), 0)
+    assert (store.count(EVENTS), capsys.readouterr().err) == (1, "")
 
 
 def _errands(path: str, folder: Path) -> list[Errand]:

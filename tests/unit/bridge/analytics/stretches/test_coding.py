@@ -24,6 +24,15 @@ def test_stretch_ends_where_a_number_is_missing_and_with_the_run() -> None:
     assert stretched([], [("b1", 7)]) == [[], [0]]
 
 
+def test_stretch_is_known_by_its_first_and_last_number() -> None:
+    """Those of all parts together, in the order in which stretches are counted."""
+    boots, numbers = pa.array(["b2", "b1", "b1", "b1"]), pa.array([5, 4, 1, 3])
+    found = stretches_of([(boots[:2], numbers[:2]), (boots[2:], numbers[2:])])
+    assert found is not None
+    assert [one.places.tolist() for one in found] == [[0, 2], [1, 2]]
+    assert all((one.first.tolist(), one.last.tolist()) == ([5, 1, 3], [5, 1, 4]) for one in found)
+
+
 def test_what_came_twice_or_lies_too_far_apart_is_not_told() -> None:
     """Nobody knows then what is between two events."""
     assert stretched([("b1", 1), ("b1", 1)]) is None

@@ -1,6 +1,10 @@
 """Phases within a stretch."""
 
-from bridge.analytics.stretches.phases import phases_within
+import pyarrow as pa
+import pytest
+
+from bridge.analytics.stretches.phases import FIRST, LAST, LEFT, phases_between, phases_within
+from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.terms import Phase, Protocol
 from tests.support.fleet_words import MemberWords
 from tests.support.spark import START_US, stamped
@@ -33,3 +37,38 @@ def test_end_that_follows_nothing_is_left() -> None:
     """Its begin may be elsewhere."""
     rows, left = phases_within(*stretch_of(stamped([ENDED])))
     assert (len(rows), left["kind"].to_pylist()) == (0, [ENDED.kind])
+    (only,) = left.to_pylist()
+    assert {*only} == {*LEFT, FIRST, LAST}
+
+
+def left_of(*stretches: tuple[int, int, list[Fact]]) -> pa.RecordBatch:
+    """What stretches have left, each of the numbers between two of one run and with facts from the first on."""
+    whole = stamped([fact for _, _, facts in stretches for fact in facts])
+    parts, at = list[pa.Table](), 0
+    for first, last, facts in stretches:
+        batch, _ = stretch_of(whole[at : at + len(facts)])
+        at += len(facts)
+        ends = {name: pa.array([end] * len(batch), pa.int64()) for name, end in ((FIRST, first), (LAST, last))}
+        parts.append(pa.table({**{name: batch[name] for name in LEFT}, **ends}))
+    return pa.concat_tables(parts).combine_chunks().to_batches()[0]
+
+
+def test_end_in_the_next_stretch_is_that_of_the_begin() -> None:
+    """Nothing can be between the two."""
+    rows = phases_between(left_of((1, 9, [BEGAN]), (10, 20, [ENDED])))
+    assert rows is not None
+    (row,) = rows.to_pylist()
+    assert (row["began_event"], row["ended_event"], row["is_closed"]) == ("b1-1", "b1-2", True)
+
+
+def test_end_behind_another_stretch_is_not_sure() -> None:
+    """It may be that of a begin that is there, with its own end."""
+    assert phases_between(left_of((1, 9, [BEGAN]), (11, 20, [ENDED]))) is None
+
+
+@pytest.mark.parametrize("after", [[BEGAN], [OTHER_BEGAN], []])
+def test_begin_that_no_end_follows_shows_none(after: list[Fact]) -> None:
+    """Wherever another begin is."""
+    rows = phases_between(left_of((1, 9, [BEGAN]), (11, 20, after)))
+    assert rows is not None
+    assert [row["is_closed"] for row in rows.to_pylist()] == [False] * (1 + len(after))

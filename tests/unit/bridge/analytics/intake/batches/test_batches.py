@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge.analytics.intake import batches as intake_module
+from bridge.analytics.intake import column_files
 from bridge.analytics.intake import numbers as numbers_module
 from bridge.analytics.intake.batches import Intake, Taken, intake_after
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
@@ -195,16 +196,37 @@ def strange_records(folder: Path) -> list[tuple[str | None, str]]:
     return [(value, f"events-{place % 2}") for place, value in enumerate([*values[3:], *several])]
 
 
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("", "executors read the lines by Arrow\n"),
+        ("no Arrow", "Spark reads the lines itself, which is slower: no Arrow\n"),
+    ],
+)
 def test_records_say_the_same_here_and_on_a_cluster(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    why: str,
+    said: str,
 ) -> None:
-    """Here they are written down and read by Arrow, there Spark reads them as they come."""
-    delivery = delivery_of_records(records_of(store.spark, strange_records(tmp_path / "events")))
+    """They are written down and read by Arrow, here by processes and there by executors. If those can't, Spark reads
+    them as they come.
+    """
+    records = strange_records(tmp_path / "events")
+    halves = (records[: len(records) // 2], records[len(records) // 2 :])
+    deliveries = [delivery_of_records(records_of(store.spark, half)) for half in halves]
     here, there = Intake(store, {}), Intake(Store(store.spark, str(tmp_path / "there")), {})
-    taken = here.take(delivery, 0)
-    monkeypatch.setattr(intake_module, "is_at_hand", lambda _: False)
-    assert there.take(delivery, 0) == taken
-    assert (taken.refused > len(STRANGERS), taken.is_doubtful) == (True, True)
+    taken = [here.take(delivery, batch) for batch, delivery in enumerate(deliveries)]
+    for module in (intake_module, column_files):
+        monkeypatch.setattr(module, "is_at_hand", lambda _: False)
+    if why:
+        monkeypatch.setattr(column_files, "why_not", lambda *_: why)
+    assert [there.take(delivery, batch) for batch, delivery in enumerate(deliveries)] == taken
+    assert capsys.readouterr().err == said
+    assert sum(one.refused for one in taken) > len(STRANGERS)
+    assert any(one.is_doubtful for one in taken)
     assert rows(store) == rows(there.store)
     assert here.seen == there.seen
     assert not any(Path(store.root).glob("_next/*/*")), "the text of strangers is kept"
