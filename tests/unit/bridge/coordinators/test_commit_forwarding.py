@@ -232,7 +232,7 @@ async def test_commit_with_nothing_but_long_texts_is_answered_without_the_broker
 
 
 async def test_long_text_is_told_before_who_may_commit_its_partition(autojump_clock: MockClock) -> None:
-    """K5.11 as seen on 4.3.1: nobody is asked whose the partition is, and a later epoch is wrong whatever is said."""
+    """Nobody is asked whose the partition is, and a later epoch is wrong whatever is said, as on 4.3.1 (K5.11)."""
     engine = EngineSettings(group_initial_rebalance_delay_ms=0, offset_metadata_max_bytes=3)
     async with embedded_world(engine) as world:
         epoch = (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).member_epoch

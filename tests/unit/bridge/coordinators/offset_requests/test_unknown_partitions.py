@@ -94,7 +94,7 @@ def test_refusal_calls_missing_partitions_missing() -> None:
 
 
 def test_deletion_where_nothing_is_names_what_is_not_there() -> None:
-    """K5.22 as seen on 4.3.1: an unknown topic also where none of its partitions is named."""
+    """An unknown topic also where none of its partitions is named, as on 4.3.1 (K5.22)."""
     asked = OffsetDelete(
         group_id=GroupId("g"),
         topics=(

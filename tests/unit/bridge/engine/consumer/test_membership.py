@@ -271,7 +271,7 @@ def test_empty_pattern_clears_it() -> None:
 
 @pytest.mark.parametrize("pattern", ["none", "f.*"])
 def test_pattern_that_is_given_up_moves_the_epoch(pattern: str) -> None:
-    """K2.23 as seen on 4.3.1: whatever it matched, nothing or what the names say, too."""
+    """Whatever it matched, nothing or what the names say, too, as on 4.3.1 (K2.23)."""
     bench = Bench()
     bench.tell(ResolveRegularExpression("none", frozenset()), ResolveRegularExpression("f.*", frozenset({FOO})))
     bench.ask(replace(join_request("a"), subscribed_topic_regex=pattern))

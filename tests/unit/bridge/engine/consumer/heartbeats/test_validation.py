@@ -93,7 +93,7 @@ def test_member_id_is_checked_before_the_group_id() -> None:
 
 @pytest.mark.parametrize(("name", "told"), [("\x01", ErrorCode.INVALID_REQUEST), ("\u3000", ErrorCode.NONE)])
 def test_blank_group_is_what_java_trims(name: str, told: ErrorCode) -> None:
-    """K2.1 as seen on 4.3.1: control characters are no name, other spaces of Unicode are one."""
+    """Control characters are no name, other spaces of Unicode are one, as on 4.3.1 (K2.1)."""
     assert code(replace(BEAT, group_id=GroupId(name))) is told
 
 

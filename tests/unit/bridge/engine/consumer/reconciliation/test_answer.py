@@ -91,8 +91,8 @@ def test_member_at_rest_that_wants_less_gives_up_the_rest_at_once() -> None:
 
 
 def test_topic_given_up_does_not_come_back_by_a_target_from_before() -> None:
-    """K11.4 on 2.36: while the target is still to be computed anew, what it says of topics that the member has given up
-    counts for nothing.
+    """While the target is still to be computed anew, what it says of topics that the member has given up counts for
+    nothing (K11.4 on 2.36).
     """
     slow = EngineSettings(group_initial_rebalance_delay_ms=0, group_consumer_assignment_interval_ms=30_000)
     bench = Bench(settings=slow)
