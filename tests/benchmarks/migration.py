@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bridge.demo.services import free_place
 from tests.benchmarks.bridge_child import bridge_words
-from tests.benchmarks.broker import BenchBroker, make_topics
+from tests.benchmarks.broker import BenchBroker, hear_often, make_topics
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.fleet import Fleet, Line
@@ -272,6 +272,11 @@ class Grid:
     partitions: int
     steps: Mapping[str, Callable[[Stage], Cost]]
 
+    @property
+    def plays(self) -> list[tuple[str, str]]:
+        """Each step with each kind of classic members."""
+        return [(name, kind) for name in self.steps for kind in ("eager", "cooperative")]
+
 
 GRIDS = (Grid(MEMBERS, PARTITIONS, STEPS), Grid(50, 100, MANY_STEPS), Grid(200, 400, MANY_STEPS))
 
@@ -281,23 +286,29 @@ def measure_migration(broker: BenchBroker, directory: Path) -> list[Figure]:
     BenchmarkError.
     """
     make_topics(broker, *(topic_of(grid.partitions) for grid in GRIDS))
+    # At the bridge they are heard so often by its settings; a partition changes hands at that pace.
+    hear_often(
+        broker, [_group(prefix, grid, *one) for prefix in ("", UPSTREAM) for grid in GRIDS for one in grid.plays]
+    )
     figures: list[Figure] = []
     place = free_place()
     words = [*bridge_words(broker.bootstrap, place, BRIDGE_SETTINGS), "--upstream", f"{UPSTREAM}*"]
     with command(words, directory, {}):
         for grid in GRIDS:
-            for name in grid.steps:
-                for kind in ("eager", "cooperative"):
-                    kafka = _play(grid, name, kind, broker.bootstrap, "")
-                    for road, prefix in PREFIXES.items():
-                        ours = _play(grid, name, kind, place.listen, prefix)
-                        figures += _figures(f"{grid.members} on {road}: {name} ({kind})", ours, kafka)
+            for name, kind in grid.plays:
+                kafka = _play(grid, name, kind, broker.bootstrap, "")
+                for road, prefix in PREFIXES.items():
+                    ours = _play(grid, name, kind, place.listen, prefix)
+                    figures += _figures(f"{grid.members} on {road}: {name} ({kind})", ours, kafka)
     return figures
 
 
+def _group(prefix: str, grid: Grid, name: str, kind: str) -> str:
+    return f"{prefix}migration-{grid.members}-{list(grid.steps).index(name)}-{kind}"
+
+
 def _play(grid: Grid, name: str, kind: str, address: str, prefix: str) -> Cost:
-    group = f"{prefix}migration-{grid.members}-{list(grid.steps).index(name)}-{kind}"
-    is_cooperative = kind == "cooperative"
+    group, is_cooperative = _group(prefix, grid, name, kind), kind == "cooperative"
     stage = Stage(address, group, cooperative=is_cooperative, partitions=grid.partitions, members=grid.members)
     try:
         cost = grid.steps[name](stage)
