@@ -100,5 +100,6 @@ def hear_often(broker: BenchBroker, groups: Sequence[str]) -> None:
         "consumer.heartbeat.interval.ms", str(LEAST_INTERVAL_MS), incremental_operation=AlterConfigOpType.SET
     )
     resources = [ConfigResource(ResourceType.GROUP, group, incremental_configs=[interval]) for group in groups]
-    for done in AdminClient({"bootstrap.servers": broker.bootstrap}).incremental_alter_configs(resources).values():
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for done in admin.incremental_alter_configs(resources).values():
         done.result(WAKE_TIMEOUT_S)

@@ -166,8 +166,8 @@ def test_group_type_is_the_door_between_the_kinds() -> None:
 def test_group_that_lost_its_last_native_looks_classic_where_kafka_may_turn_it(
     policy: MigrationPolicy, most: int, has_become_classic: bool
 ) -> None:
-    """K3.2, K3.20: elsewhere it is a consumer group until it is empty, and what classic members begin then is another
-    one (K1.9), also after a restart.
+    """Elsewhere it is a consumer group until it is empty, and what classic members begin then is another one, also
+    after a restart (K1.9, K3.2, K3.20).
     """
     bench = Bench(
         settings=EngineSettings(
