@@ -89,7 +89,54 @@ def errors_in(answer: Mapping[str, Value]) -> set[str]:
     return {str(row["error"]) for topic in rows_of(answer.get("topics")) for row in rows_of(topic["partitions"])}
 
 
+def generation_in_offsets_only(scene: Scene, one: Found) -> bool:
+    """A commit under a generation in a group that an earlier commit made, and that nobody was ever in (K5.5).
+
+    The broker has such groups; either code makes a client join again.
+    """
+    call = scene.call(one.asked)
+    if call is None or not is_commit_in(call) or not one.leaf().endswith("error"):
+        return False
+    is_old = call.api == "TxnOffsetCommit" or call.version < UNKNOWN_SINCE
+    names_one = scene.epoch(scene.ours, call.fields.get("generation_id", -1), one.asked) >= 0
+    offsets_only = all(
+        is_of_offsets(scene.group(course, "classic", scene.step - one.asked)) for course in (scene.kafka, scene.ours)
+    )
+    codes = (one.kafka, one.ours) == ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+    return is_old and names_one and codes and offsets_only and is_made_by_commit(scene, one.asked)
+
+
+UNKNOWN_SINCE = 9
+"""From this version on a commit to a group that nobody knows is UNKNOWN_MEMBER_ID here, as to one of offsets."""
+
+
+def is_commit_in(call: Call) -> bool:
+    """Whether this is a commit to the group that is described."""
+    return call.api in {"OffsetCommit", "TxnOffsetCommit"} and call.fields.get("group_id", "$g") == "$g"
+
+
+def is_of_offsets(group: Mapping[str, Value]) -> bool:
+    """Whether DescribeGroups shows a group of which there are offsets only: it never had a protocol type."""
+    shown = tuple(group.get(name) for name in ("error", "state", "protocol_type", "members"))
+    return shown == ("NONE", "Empty", "", [])
+
+
+def is_made_by_commit(scene: Scene, before: int) -> bool:
+    """Whether both sides took a commit without a generation to this group before that step."""
+    return any(
+        at < before
+        and is_commit_in(commit)
+        and scene.epoch(scene.ours, commit.fields.get("generation_id", -1), at) < 0
+        and all("NONE" in errors_in(scene.answer(course, at)) for course in (scene.kafka, scene.ours))
+        for at, commit in scene.calls("OffsetCommit", "TxnOffsetCommit")
+    )
+
+
 COMMIT_RULES: tuple[Rule, ...] = (
+    Rule(
+        title="A commit under a generation in a group of offsets only is told to join again (K5.5)",
+        applies=generation_in_offsets_only,
+    ),
     Rule(title="A commit for a partition that another member has is refused (K5.11)", applies=another_owner),
     Rule(title="What was refused for another's sake is not read (K5.11)", applies=not_committed),
 )

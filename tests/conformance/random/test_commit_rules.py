@@ -1,14 +1,16 @@
 """Rules about commits and what is read of them: each forgives what it is about, and not with its premise broken."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from tests.conformance.random import commit_rules as rules
-from tests.conformance.random.plots import consumer, found, native, scene, seen, share
+from tests.conformance.random.plots import NOBODY, classic, consumer, found, native, scene, seen, share
 from tests.conformance.random.sequences import Answered
 from tests.support.conformance.calls import commit, committed_topics, fetch
 from tests.support.conformance.schema import Value
+from tests.support.conformance.steps import Call
 
 Row = Mapping[str, Value]
 HALVES = (native("a", share(0, 1, 2)), native("b", share(3, 4, 5)))
@@ -95,3 +97,54 @@ def test_not_committed_unless_it_was_since(partition: int, codes: tuple[str, str
     ]
     one = found("answer.topics[0].partitions[0].offset", 42, -1, asked=3, step=3)
     assert rules.not_committed(scene(moves, courses[0], courses[1]), one) is forgiven
+
+
+SIMPLE = commit("x", 2, generation_id=-1, member_id="")
+IN_TRANSACTION = Call(who="t", api="TxnOffsetCommit", version=2, fields={"group_id": "$g", "topics": []})
+OFFSETS_ONLY, LEFT = classic("Empty", protocol_type=""), classic("Empty", protocol_type="consumer")
+JOIN_ANEW = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
+
+
+@pytest.mark.parametrize(
+    ("first", "call", "codes", "forgiven"),
+    [
+        (SIMPLE, commit("a", 8), JOIN_ANEW, True),
+        (IN_TRANSACTION, commit("a", 8), JOIN_ANEW, True),
+        (SIMPLE, replace(IN_TRANSACTION, version=3, fields={"group_id": "$g", "generation_id": 4}), JOIN_ANEW, True),
+        (commit("x", 2, group_id="$g-x", generation_id=-1), commit("a", 8), JOIN_ANEW, False),
+        (commit("x", 2, generation_id=3), commit("a", 8), JOIN_ANEW, False),
+        (SIMPLE, commit("a", 8, group_id="$g-x"), JOIN_ANEW, False),
+        (SIMPLE, commit("a", 8, generation_id=-1), JOIN_ANEW, False),
+        (SIMPLE, commit("a", 9), JOIN_ANEW, False),
+        (SIMPLE, fetch("a", 8), JOIN_ANEW, False),
+        (SIMPLE, commit("a", 8), ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"), False),
+        (SIMPLE, commit("a", 8), ("NONE", "ILLEGAL_GENERATION"), False),
+    ],
+)
+def test_generation_in_offsets_only(first: Call, call: Call, codes: tuple[str, str], forgiven: bool) -> None:
+    """An earlier commit made the group of offsets, and this one names a generation in it."""
+    course = [seen(commit_answer(1, "NONE"), classic=OFFSETS_ONLY), seen(classic=OFFSETS_ONLY)]
+    one = found("answer.topics[0].partitions[0].error", *codes, asked=2, step=2)
+    assert rules.generation_in_offsets_only(scene([first, call], course, course), one) is forgiven
+
+
+@pytest.mark.parametrize(
+    ("first", "groups", "forgiven"),
+    [
+        (("NONE", "NONE"), (OFFSETS_ONLY, OFFSETS_ONLY), True),
+        (("NONE", "ILLEGAL_GENERATION"), (OFFSETS_ONLY, OFFSETS_ONLY), False),
+        (("UNKNOWN_MEMBER_ID", "NONE"), (OFFSETS_ONLY, OFFSETS_ONLY), False),
+        (("NONE", "NONE"), (LEFT, OFFSETS_ONLY), False),
+        (("NONE", "NONE"), (OFFSETS_ONLY, LEFT), False),
+        (("NONE", "NONE"), (OFFSETS_ONLY, classic("Stable", "a", protocol_type="")), False),
+        (("NONE", "NONE"), (OFFSETS_ONLY, NOBODY), False),
+    ],
+)
+def test_generation_in_offsets_only_of_nobody(first: tuple[str, str], groups: tuple[Row, Row], forgiven: bool) -> None:
+    """The group was made of offsets on both sides, and nobody was ever in it."""
+    kafka, ours = (
+        [seen(commit_answer(1, code), classic=group), seen(classic=group)]
+        for code, group in zip(first, groups, strict=True)
+    )
+    one = found("answer.topics[0].partitions[0].error", *JOIN_ANEW, asked=2, step=2)
+    assert rules.generation_in_offsets_only(scene([SIMPLE, commit("a", 8)], kafka, ours), one) is forgiven
