@@ -20,13 +20,13 @@ OWN_WORDS = {
     "identity.client_host",
     "most",
     "names",  # put together of quoted ones
-    "plan.text",
     "policy.value",
     "problem",
     "request.session_timeout_ms",
     "self._patterns_max",
     "to.value",
     "whose",
+    "why",
     "', '.join(assignors)",
     "_CUT_OFF.reason",
 }

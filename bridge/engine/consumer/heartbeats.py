@@ -44,6 +44,19 @@ from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 _CODES = {Unready.TOO_LARGE: ErrorCode.GROUP_MAX_SIZE_REACHED}
 """What a joiner hears where a group can't be converted for it (K3.16); else that there is no such consumer group."""
 
+_REASONS = {
+    Unready.POLICY: "online upgrade is disabled",
+    Unready.FOREIGN_PROTOCOL_TYPE: "the group does not use the consumer embedded protocol",
+    Unready.TOO_LARGE: "the group size exceeds the consumer group maximum size",
+    Unready.MALFORMED_SUBSCRIPTION: "the embedded consumer protocol is malformed",
+    Unready.MALFORMED_ASSIGNMENT: "the embedded consumer protocol is malformed",
+    Unready.CUSTOM_ASSIGNOR: "an unsupported custom assignor is in use",
+}
+"""What a joiner is told of why, in Kafka's words (K3.5, K3.13): whose fault it is, by id, address and what that one
+wrote, is for the log and for operators.
+"""
+_UNLOADED = "the group is not loaded"
+
 
 def take_heartbeat(turn: Turn, command: MemberHeartbeat) -> None:
     """Carry out the membership part of a heartbeat; what must be answered after the target waits in `turn.asks`."""
@@ -165,7 +178,8 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
         return refusal
     turn.notices.append(ConversionFailed(plan))
     code = _CODES.get(plan.reason, ErrorCode.GROUP_ID_NOT_FOUND)
-    return Refusal(code, f"Group {quote(group_id)} is a classic group and stays one: {plan.text}.")
+    why = _REASONS.get(plan.reason, _UNLOADED)
+    return Refusal(code, f"Cannot upgrade classic group {quote(group_id)} to consumer group because {why}.")
 
 
 def stays_classic(state: Shard, request: ConsumerGroupHeartbeat) -> bool:

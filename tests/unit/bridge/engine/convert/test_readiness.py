@@ -19,7 +19,7 @@ from bridge.engine.convert.readiness import (
     read_words,
     translatable_offer,
 )
-from bridge.engine.outcome import ConversionFailed, Unready
+from bridge.engine.outcome import ConversionFailed, MemberAnswer, Unready
 from bridge.engine.settings import EngineSettings, MigrationPolicy
 from bridge.engine.state import ClassicGroup
 from tests.support.classic_bench import offer
@@ -29,11 +29,21 @@ from translators.dialects.classic import JoinGroup, Protocol
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
+AT_ONCE = EngineSettings(group_initial_rebalance_delay_ms=0)
+
 
 def formed(request: JoinGroup, settings: EngineSettings | None = None) -> ConversionBench:
     """A group of one member that joined with this."""
-    bench = ConversionBench(settings or EngineSettings(group_initial_rebalance_delay_ms=0))
+    bench = ConversionBench(settings or AT_ONCE)
     bench.join(request)
+    return bench
+
+
+def unreadable_assignment() -> ConversionBench:
+    """A group of one whose leader, itself, made an assignment that nobody can read."""
+    bench = ConversionBench()
+    (leader,) = bench.join_all(None)
+    bench.sync(leader, assigns={leader: b"\x00"})
     return bench
 
 
@@ -68,12 +78,43 @@ def test_chosen_custom_assignor_counts_though_a_known_one_is_offered_too() -> No
 
 def test_unreadable_assignment_names_whose_it_is() -> None:
     """A leader may hand out anything; who looks for it needs the client."""
-    bench = ConversionBench()
-    (leader,) = bench.join_all(None)
-    bench.sync(leader, assigns={leader: b"\x00"})
+    bench = unreadable_assignment()
+    (leader,) = bench.group.members
     refused = bench.refused()
     assert refused.reason is Unready.MALFORMED_ASSIGNMENT
     assert refused.text.startswith(f"the assignment of member {leader} (client id 'client', /127.0.0.1)")
+
+
+@pytest.mark.parametrize(
+    ("bench", "why"),
+    [
+        (
+            formed(replace(consumer_join(), protocol_type="connect")),
+            "the group does not use the consumer embedded protocol",
+        ),
+        (formed(replace(consumer_join(), protocols=offer("own"))), "an unsupported custom assignor is in use"),
+        (
+            formed(replace(consumer_join(), protocols=(*offer("own"), *says("range")))),
+            "an unsupported custom assignor is in use",
+        ),
+        (
+            formed(replace(consumer_join(), protocols=(Protocol("range", b"\x00"),))),
+            "the embedded consumer protocol is malformed",
+        ),
+        (unreadable_assignment(), "the embedded consumer protocol is malformed"),
+        (
+            formed(consumer_join(), replace(AT_ONCE, group_consumer_migration_policy=MigrationPolicy.DISABLED)),
+            "online upgrade is disabled",
+        ),
+    ],
+)
+def test_joiner_hears_why_its_group_stays_classic_and_nothing_of_its_members(bench: ConversionBench, why: str) -> None:
+    """In Kafka's words; ids, addresses and what a client wrote are in the log (K3.5, K3.13)."""
+    outcome = bench.tell(bench.bench.command(join_request("new")))
+    answer = outcome.replies[0][1]
+    assert isinstance(answer, MemberAnswer)
+    told = f"Cannot upgrade classic group {GROUP} to consumer group because {why}."
+    assert (answer.reply.error, answer.reply.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, told)
 
 
 def test_group_that_would_be_too_large_stays() -> None:
