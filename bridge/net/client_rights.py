@@ -44,7 +44,7 @@ from bridge.wire.codec.registry import Reply, Request
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.metadata import NAMED_SINCE, NAMED_UNTIL, named_topics_request, read_topic_errors
 from bridge.wire.proxy_protocol import LOCAL_HEADER
-from translators.dialects.classic import JoinGroup
+from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, TopicName
@@ -185,6 +185,9 @@ class ClientRights:
         request = guarded_part(decision)
         self._weigh(decision.slot, request)
         await self.proof.wait_for()
+        if isinstance(request, SyncGroup) and request.lacks_protocol:
+            # Brokers look at that before they look at rights (K1.47).
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         self._read(decision.slot, request)
         judged = request if request is None else await self._judge(request)
         if isinstance(request, TxnOffsetCommit) and judged is ErrorCode.GROUP_AUTHORIZATION_FAILED:

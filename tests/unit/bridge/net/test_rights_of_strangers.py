@@ -22,6 +22,7 @@ from tests.unit.bridge.net.test_client_rights import (
     native,
     settle,
 )
+from translators.dialects.classic import SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicId, TopicIdPartition, TopicName
@@ -73,6 +74,32 @@ async def test_producer_hears_of_its_transactional_id_before_the_group(told: Err
         assert [item.error for topic in reply.topics for item in topic.partitions] == [told]
         assert front.groups.submitted == []
         assert broker.questions == [ApiKey.DESCRIBE_GROUPS, ApiKey.TXN_OFFSET_COMMIT]
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "asked"),
+    [
+        ((None, None), ErrorCode.INCONSISTENT_GROUP_PROTOCOL, 0),
+        (("consumer", None), ErrorCode.INCONSISTENT_GROUP_PROTOCOL, 0),
+        (("consumer", "range"), ErrorCode.GROUP_AUTHORIZATION_FAILED, 1),
+    ],
+)
+async def test_sync_without_its_protocol_is_refused_before_anybody_looks_at_rights(
+    names: tuple[str | None, str | None], code: ErrorCode, asked: int
+) -> None:
+    """From version 5 on both are mandatory, and Kafka looks whether they are there first (K1.47)."""
+    sync = SyncGroup(
+        group_id=OURS, generation=1, member_id=MEMBER, instance_id=None, protocol_type=names[0], protocol_name=names[1]
+    )
+    broker = JudgingBroker(operations=0)
+    async with front_of(broker) as front:
+        client = await front.dial()
+        await client.send(encode_request(ApiKey.SYNC_GROUP, 5, 7, "client", sync))
+        correlation_id, body = await client.answer()
+        _, reply = decode_reply(ApiKey.SYNC_GROUP, 5, correlation_id.to_bytes(4, "big") + body)
+        assert reply == SyncGroupReply(error=code)
+        assert front.groups.submitted == []
+        assert broker.questions == [ApiKey.DESCRIBE_GROUPS] * asked
 
 
 @pytest.mark.parametrize(
