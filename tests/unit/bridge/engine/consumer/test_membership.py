@@ -114,6 +114,18 @@ def test_previous_epoch_passes_with_owned_partitions_assigned() -> None:
     assert [bench.code(retry) for retry in retries] == [ErrorCode.NONE, fenced, fenced]
 
 
+def test_member_that_begins_anew_under_a_new_instance_id_keeps_its_share() -> None:
+    """Also where it is behind its target; Kafka, which looks that up by the seat, gives it nothing (K2.20, K2.33)."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    assert bench.current("a").epoch < bench.group.assignment_epoch
+    reply = bench.ask(static_join_request("a", "seat")).reply
+    assert (reply.error, reply.member_epoch) == (ErrorCode.NONE, bench.group.assignment_epoch)
+    assert reply.assignment == bench.target("a")
+    assert len(bench.target("a")) == 3
+
+
 def test_known_member_joining_again_keeps_its_epoch() -> None:
     """Epoch 0 of somebody known is a join that got lost, and fences nobody (K11.4 on 2.19)."""
     bench = Bench()
