@@ -1,6 +1,12 @@
 """How members go: by LeaveGroup, or when a deadline passes."""
 
-from bridge.engine.classic.barriers import follow_departure, pass_join_deadline, pass_sync_deadline, try_complete
+from bridge.engine.classic.barriers import (
+    follow_broken_promise,
+    follow_departure,
+    pass_join_deadline,
+    pass_sync_deadline,
+    try_complete,
+)
 from bridge.engine.classic.seats import forget_member as forget_classic_member
 from bridge.engine.classic.seats import judge_identity
 from bridge.engine.commands import ClassicLeave, RemoveMembers
@@ -166,7 +172,7 @@ def _expire(turn: Turn, group: ClassicGroup, key: DeadlineKey) -> None:
     member_id = key.member_id
     if member_id in group.pending:
         turn.write(MemberIdWithdrawn(group.group_id, member_id))
-        try_complete(turn, group)
+        follow_broken_promise(turn, group)
     elif member_id not in group.newcomers and (member_id in group.joining or member_id in group.syncing):
         turn.write(DeadlineCleared(key))
     else:

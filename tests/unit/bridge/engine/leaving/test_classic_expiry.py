@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.engine.model import Phase
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.queries import next_deadline
-from tests.support.classic_bench import SESSION_MS, ClassicBench, join_of
+from bridge.engine.settings import EngineSettings
+from tests.support.classic_bench import SESSION_MS, ClassicBench, join_of, old_join_of
 from tests.support.engine_bench import GROUP
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId
@@ -83,3 +86,46 @@ def test_expired_promise_is_forgotten() -> None:
     bench.pass_time(SESSION_MS)
     assert bench.group.pending == {}
     assert bench.join_code(join_of(promised)) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+LONG_DELAY_MS = 30_000
+
+
+@pytest.mark.parametrize(
+    ("another_after_ms", "held_until_ms", "goes_on_at_ms"),
+    [
+        (None, 0, SESSION_MS),
+        (None, SESSION_MS, SESSION_MS),
+        (None, SESSION_MS + 1, LONG_DELAY_MS),
+        (4_000, 0, SESSION_MS + 4_000),
+    ],
+)
+def test_expired_promise_ends_the_initial_delay_if_everybody_is_there(
+    another_after_ms: int | None, held_until_ms: int, goes_on_at_ms: int
+) -> None:
+    """As in Kafka, which asks who is there and not how long it has waited (K1.60); not while other ids are promised,
+    nor before survivors of a restart had their time (decision 9).
+    """
+    bench = ClassicBench(EngineSettings(group_initial_rebalance_delay_ms=LONG_DELAY_MS), held_until_ms)
+    bench.promise()
+    ref = bench.join(old_join_of())
+    if another_after_ms is not None:
+        bench.pass_time(another_after_ms)
+        bench.promise()
+    while bench.bench.now_ms < goes_on_at_ms - 1:
+        bench.pass_time(min(SESSION_MS, goes_on_at_ms - 1 - bench.bench.now_ms))
+    assert bench.joined(ref) is None
+    bench.pass_time(1)
+    assert (bench.admitted(ref).generation, bench.phase) == (1, Phase.COMPLETING_REBALANCE)
+
+
+def test_expired_promise_ends_the_initial_delay_of_a_group_that_everybody_has_left() -> None:
+    """Nobody is there, and nobody is waited for: the group is Empty at once (K1.36, K1.60)."""
+    bench = ClassicBench(EngineSettings(group_initial_rebalance_delay_ms=LONG_DELAY_MS))
+    bench.promise()
+    bench.join(old_join_of())
+    (member,) = bench.group.members
+    bench.leave((member, None))
+    assert bench.phase is Phase.PREPARING_REBALANCE
+    bench.pass_time(SESSION_MS)
+    assert (bench.phase, next_deadline(bench.bench.state)) == (Phase.EMPTY, None)
