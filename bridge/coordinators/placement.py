@@ -3,12 +3,15 @@ their brokers before the first of their requests is answered or passed on.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import trio
 
 from bridge.log_lines import LogFields
+from bridge.migration.look_turns import LookTurns
 from bridge.migration.placement import (
     Stay,
     StayReason,
@@ -24,6 +27,7 @@ from translators.dialects.admin import DescribedGroup
 from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
+from translators.dialects.places import place_of
 
 LOG = logging.getLogger("epochbridge.coordinators")
 LOOK_TIMEOUT_S = 5.0
@@ -45,6 +49,7 @@ _IS_SAID = frozenset(
     }
 )
 _NOT_ASKED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+KeyT = TypeVar("KeyT", bound=Hashable)
 Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
 
@@ -78,8 +83,9 @@ class GroupPlaces:
         self._lives = lives
         self._holds = holds
         self._now_ms = now_ms
+        self._asked: dict[tuple[GroupId, str], _Look] = {}
         self._looks: dict[GroupId, _Look] = {}
-        self._limiter = trio.CapacityLimiter(LOOKS_AT_ONCE_MAX)
+        self._turns = LookTurns[trio.Event](LOOKS_AT_ONCE_MAX)
         self._looked_ms: dict[GroupId, int] = {}
         self._joined_ms: dict[GroupId, int] = {}
 
@@ -135,9 +141,13 @@ class GroupPlaces:
         if code in _OTHER_BY_NOW:
             self._router.forget_looked_up(group_id)
 
-    async def place(self, group_id: GroupId) -> Refusal | None:
-        """Find out where a group goes, and have the router know it; the refusal if that can't be found out now."""
-        while (running := self._looks.get(group_id)) is not None:
+    async def place(self, group_id: GroupId, client_host: str) -> Refusal | None:
+        """Find out where a group goes, and have the router know it; the refusal if that can't be found out now.
+
+        It waits for what is asked from its own address, or under way: no other's line keeps it waiting.
+        """
+        key = group_id, place_of(client_host)
+        while (running := self._looks.get(group_id) or self._asked.get(key)) is not None:
             await running.done.wait()
             if running.is_over:
                 return running.refusal
@@ -147,14 +157,47 @@ class GroupPlaces:
                 return None
         elif self.is_known(group_id):
             return None
-        running = self._looks[group_id] = _Look()
+        with _kept(self._asked, key) as asked:
+            asked.refusal = await self._look_in_turn(group_id, client_host)
+            asked.is_over = True
+        return asked.refusal
+
+    async def _look_in_turn(self, group_id: GroupId, client_host: str) -> Refusal | None:
+        """The look, by whoever's turn comes first of those who ask for it."""
+        ticket = trio.Event()
+        _begin(self._turns.ask(client_host, ticket))
         try:
-            running.refusal = await self._look(group_id)
-            running.is_over = True
+            with trio.fail_after(LOOK_TIMEOUT_S):
+                await ticket.wait()
+                while (begun := self._looks.get(group_id)) is not None:
+                    await begun.done.wait()
+                    if begun.is_over:
+                        return begun.refusal
+                if self._was_looked_up(group_id):
+                    return None
+                with _kept(self._looks, group_id) as look:
+                    look.refusal = await self._look(group_id)
+                    look.is_over = True
+                return look.refusal
+        except trio.TooSlowError:
+            if self.is_known(group_id):
+                # It was found out for another address meanwhile.
+                return None
+            why = f"no answer within {LOOK_TIMEOUT_S:.0f} s"
+            if not ticket.is_set():
+                why = (
+                    f"from {client_host} as many other groups are looked up as one address may have at once, and none"
+                    f" of those in front of this one came to its turn within {LOOK_TIMEOUT_S:.0f} s"
+                )
+            return self._fail(group_id, why)
         finally:
-            del self._looks[group_id]
-            running.done.set()
-        return running.refusal
+            _begin(self._turns.leave(client_host, ticket))
+
+    def _was_looked_up(self, group_id: GroupId) -> bool:
+        """Whether somebody else had the answer while this one waited for its turn."""
+        if group_id in self._router.staying:
+            return self._now_ms() - self._looked_ms.get(group_id, -LOOK_AGAIN_MS) < LOOK_AGAIN_MS
+        return self.is_known(group_id)
 
     def _may_have_ended(self, group_id: GroupId) -> bool:
         """Whether a look could find that a group is empty by now which stays where no rule sends it."""
@@ -171,15 +214,13 @@ class GroupPlaces:
     async def _look(self, group_id: GroupId) -> Refusal | None:
         rule = self._router.road_by_rule(group_id)
         try:
-            with trio.fail_after(LOOK_TIMEOUT_S):
-                async with self._limiter:
-                    described = await self._broker.describe_group(group_id)
+            described = await self._broker.describe_group(group_id)
         except GroupRefused:
             # The bridge may not look: what it may not see is for the coordinator of its rule's road to judge.
             self.go_by_rule(group_id)
             return None
-        except (BrokerUnreachable, trio.TooSlowError) as problem:
-            return self._fail(group_id, str(problem) or f"no answer within {LOOK_TIMEOUT_S:.0f} s")
+        except BrokerUnreachable as problem:
+            return self._fail(group_id, str(problem))
         if described.error not in _IS_SAID:
             return self._fail(group_id, f"the broker describes the group with {described.error.name}")
         self._looked_ms[group_id] = self._now_ms()
@@ -242,6 +283,22 @@ class GroupPlaces:
             told = "EB-GROUP-020: group %r stays on road %s, its rule says %s: %s; %s"
             words = quote(stay.group_id), stay.road, stay.rule, stay.sentence, stay.remedy
             LOG.log(level, told, *words, extra=_fields(stay))
+
+
+def _begin(tickets: Iterable[trio.Event]) -> None:
+    for ticket in tickets:
+        ticket.set()
+
+
+@contextmanager
+def _kept(looks: dict[KeyT, _Look], key: KeyT) -> Iterator[_Look]:
+    """A look that others find there, and wait for, until it is over or nobody's any more."""
+    look = looks[key] = _Look()
+    try:
+        yield look
+    finally:
+        del looks[key]
+        look.done.set()
 
 
 def _fields(stay: Stay) -> LogFields:

@@ -465,7 +465,7 @@ class ClientConnection:
         for group_id in (
             await self.rights.claim(head, *unplaced.group_ids) if unplaced.is_unclaimed else unplaced.group_ids
         ):
-            refusal = refusal or await self._shared.place(group_id)
+            refusal = refusal or await self._shared.place(group_id, self.session.identity.client_host)
         offered = await self._cluster.offered(self.broker_id)
         if offered is None:
             await self._reject(Rejected(CloseReason.UPSTREAM_UNREACHABLE, "its versions could not be asked for"))

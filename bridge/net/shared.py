@@ -152,13 +152,14 @@ ResultT = TypeVar("ResultT")
 LOG = logging.getLogger("epochbridge.net")
 
 
-Place = Callable[[GroupId], Awaitable[Refusal | None]]
-"""Finds out where a group lives; the refusal of its request if that can't be found out now."""
+Place = Callable[[GroupId, str], Awaitable[Refusal | None]]
+"""Finds out where a group lives, for a client at an address; the refusal of its request if that can't be found out now.
+"""
 
 
-async def no_place(group_id: GroupId) -> Refusal | None:
+async def no_place(group_id: GroupId, client_host: str) -> Refusal | None:
     """Every group goes by its rule."""
-    del group_id
+    del group_id, client_host
     return None
 
 

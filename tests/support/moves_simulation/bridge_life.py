@@ -232,7 +232,7 @@ class BridgeLife:
             self._route(ref, client, request)
 
     async def _place(self, ref: RequestRef, client: ClientIdentity, request: GroupRequest) -> None:
-        refusal = await self.stays.place(_group_of(request))
+        refusal = await self.stays.place(_group_of(request), client.client_host)
         if refusal is not None:
             self._deliver(ref, error_reply(request, refusal.code))
         else:

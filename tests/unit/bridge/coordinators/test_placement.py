@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 import trio
 import trio.lowlevel
+import trio.testing
 from trio.testing import MockClock
 
-from bridge.coordinators.placement import JOIN_ECHO_MS, GroupPlaces
+from bridge.coordinators.placement import JOIN_ECHO_MS, LOOKS_AT_ONCE_MAX, GroupPlaces
 from bridge.migration.placement import StayReason
 from bridge.migration.route import Road, Router, Rule
 from bridge.net.clock import TrioClock
@@ -21,6 +22,7 @@ from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId, MemberId
 
+HOST, FLOOD_HOST = "10.0.0.1", "10.0.0.9"
 NOBODY = DescribedGroup(error=ErrorCode.NONE, group_id=GROUP, group_state="Empty")
 SOMEBODY = replace(NOBODY, group_state="Stable", protocol_type="consumer", members=(foreign_member(),))
 STREAMS = replace(NOBODY, protocol_type="streams")
@@ -44,7 +46,7 @@ class Site:
 
     async def place(self) -> Road:
         """Where the group goes after a look that succeeds."""
-        assert await self.places.place(GROUP) is None
+        assert await self.places.place(GROUP, HOST) is None
         return self.router.road(GROUP)
 
 
@@ -132,13 +134,13 @@ async def test_group_that_can_not_be_looked_up_is_refused_until_it_can(autojump_
     """With a code behind which every client comes again; one that stays somewhere goes on there."""
     site = Site()
     site.broker.is_down = True
-    refusal = await site.places.place(GROUP)
+    refusal = await site.places.place(GROUP, HOST)
     assert refusal is not None
     assert refusal.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert "EB-GROUP-022" in refusal.reason
     site.broker.is_down = False
     site.broker.described = replace(NOBODY, error=ErrorCode.NOT_COORDINATOR)
-    assert await site.places.place(GROUP) is not None
+    assert await site.places.place(GROUP, HOST) is not None
     site.broker.described = SOMEBODY
     assert await site.place() is Road.PASS
     site.broker.is_down = True
@@ -146,7 +148,7 @@ async def test_group_that_can_not_be_looked_up_is_refused_until_it_can(autojump_
     assert await site.place() is Road.PASS
     site.broker.is_down, site.broker.delay_s = False, 60
     slow = Site(broker=site.broker)
-    assert await slow.places.place(GROUP) is not None
+    assert await slow.places.place(GROUP, HOST) is not None
 
 
 async def test_look_that_ends_with_its_client_is_gone_on_with_by_who_waited(autojump_clock: MockClock) -> None:
@@ -157,14 +159,14 @@ async def test_look_that_ends_with_its_client_is_gone_on_with_by_who_waited(auto
     told = list[Refusal | None]()
 
     async def wait_too() -> None:
-        told.append(await site.places.place(GROUP))
+        told.append(await site.places.place(GROUP, HOST))
 
     async with trio.open_nursery() as nursery:
         with trio.CancelScope() as first:
             for _ in range(3):
                 nursery.start_soon(wait_too)
             nursery.start_soon(_hang_up_after, 0.5, first)
-            await site.places.place(GROUP)
+            await site.places.place(GROUP, HOST)
     assert told == [None] * 3
     assert site.router.road(GROUP) is Road.PASS
     assert site.broker.asked == [f"describe {GROUP}"] * 2
@@ -174,9 +176,46 @@ async def test_look_that_nobody_waits_for_any_more_leaves_the_group_unknown(auto
     """The next request has it looked up."""
     site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=1.0))
     with trio.move_on_after(0.5):
-        await site.places.place(GROUP)
+        await site.places.place(GROUP, HOST)
     assert not site.places.is_known(GROUP)
     assert await site.place() is Road.PASS
+
+
+async def test_who_makes_up_names_lets_others_groups_be_looked_up(autojump_clock: MockClock) -> None:
+    """Places were given in the order asked: behind 5,000 names of one address every new group of others was refused."""
+    site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=1.0))
+    async with trio.open_nursery() as nursery:
+        for number in range(5_000):
+            nursery.start_soon(site.places.place, GroupId(f"made-up-{number}"), FLOOD_HOST)
+        # Also a group that its client names: it waits in that one's line, and not in others'.
+        nursery.start_soon(site.places.place, GROUP, FLOOD_HOST)
+        await trio.testing.wait_all_tasks_blocked()
+        begun_s = trio.current_time()
+        for group_id in (GROUP, GroupId("of-others")):
+            assert await site.places.place(group_id, HOST) is None
+        assert trio.current_time() - begun_s == pytest.approx(2.0)
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_waited_in_vain_for_a_turn_is_told_whose_groups_fill_the_line(autojump_clock: MockClock) -> None:
+    """Its broker was not asked, and is not to blame; a group that another looked up meanwhile goes there."""
+    site = Site(broker=FakeBroker(described=SOMEBODY, delay_s=4.0))
+    told = dict[GroupId, Refusal | None]()
+
+    async def ask(group_id: GroupId) -> None:
+        told[group_id] = await site.places.place(group_id, FLOOD_HOST)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(2 * LOOKS_AT_ONCE_MAX):
+            nursery.start_soon(ask, GroupId(f"made-up-{number}"))
+        nursery.start_soon(ask, GROUP)
+        await trio.testing.wait_all_tasks_blocked()
+        assert await site.places.place(GROUP, HOST) is None
+    refused = [refusal for refusal in told.values() if refusal is not None]
+    assert refused
+    assert told[GROUP] is None
+    assert all(FLOOD_HOST in refusal.reason or "no answer" in refusal.reason for refusal in refused)
+    assert any("as many" in refusal.reason for refusal in refused)
 
 
 async def _hang_up_after(seconds: float, scope: trio.CancelScope) -> None:
@@ -213,7 +252,7 @@ async def test_somebody_who_joined_here_meanwhile_is_not_sent_away(autojump_cloc
     """One name is one group."""
     site = Site(broker=FakeBroker(described=STREAMS))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(site.places.place, GROUP)
+        nursery.start_soon(site.places.place, GROUP, HOST)
         await trio.lowlevel.checkpoint()
         site.holds = True
     assert site.router.road(GROUP) is Road.EMBEDDED
@@ -237,7 +276,7 @@ async def test_nothing_is_kept_of_groups_that_can_not_be_remembered(
     site = Site(broker=FakeBroker(described=SOMEBODY))
     for number in range(5):
         site.places.report_kind(GroupId(f"made-up-{number}"), "connect")
-        assert await site.places.place(GroupId(f"looked-up-{number}")) is None
+        assert await site.places.place(GroupId(f"looked-up-{number}"), HOST) is None
     kept = [value for value in vars(site.places).values() if isinstance(value, dict)]
     assert kept
     assert all(len(one) <= 1 for one in kept)
