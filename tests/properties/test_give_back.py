@@ -78,5 +78,7 @@ def happen(trip: GiveBackTrip, accident: int, number: int) -> None:
             trip.stop()
         case 10 if number == 1:
             trip.expire(name)
+        case 10 if number < 5:
+            trip.tell_gone(name)
         case _:
             pass

@@ -66,6 +66,14 @@ def test_every_member_can_be_given_up() -> None:
     assert given_up_back == {(stage, one_by_one.GaveUp): frozenset({giveback.Stage.GONE}) for stage in back}
 
 
+def test_who_was_told_to_be_no_member_is_gone_at_once() -> None:
+    """From wherever nothing is known of it: its client has joined anew since."""
+    stages = {stage for stage, _ in takeover.TRANSITIONS}
+    assert all(takeover.Stage.GONE in takeover.TRANSITIONS[stage, one_by_one.ToldGone] for stage in stages)
+    back = {stage for stage, _ in giveback.TRANSITIONS}
+    assert all(giveback.TRANSITIONS[stage, one_by_one.ToldGone] == {giveback.Stage.GONE} for stage in back)
+
+
 # ---------------------------------------------------------------------- groups as a whole
 
 

@@ -16,7 +16,7 @@ REFUSALS = st.sampled_from(
     [None, None, None, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_REQUEST]
 )
 PASSING = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-ACCIDENTS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=50)
+ACCIDENTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 11)), max_size=50)
 
 
 def group_of(count: int, release: Release, refusal: ErrorCode | None = None, short: int = 0) -> SwitchingBroker:
@@ -94,5 +94,7 @@ def happen(trip: TakeOverTrip, accident: int, number: int) -> None:
             trip.stop()
         case 11:
             trip.broker.bump()
+        case 12 if number < 3:
+            trip.tell_gone(name)
         case _:
             pass

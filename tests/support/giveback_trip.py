@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from bridge.migration.moves.giveback import (
+    ENDED,
     TRANSITIONS,
     CameToRest,
     Effect,
@@ -17,7 +18,7 @@ from bridge.migration.moves.giveback import (
     begin,
     step,
 )
-from bridge.migration.moves.one_by_one import Drop, GaveUp, Keep, MemberLeft, Stopped
+from bridge.migration.moves.one_by_one import Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.coordinator import Refused
@@ -49,6 +50,7 @@ class GiveBackTrip:
     flights: list[Join | Sync] = field(default_factory=list)
     uses: dict[MemberId, frozenset[TopicPartition]] = field(init=False)
     away: set[MemberId] = field(default_factory=set)
+    told_gone: set[MemberId] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.uses = {one: seat.assigned for one, seat in self.seats.items()}
@@ -77,6 +79,14 @@ class GiveBackTrip:
             self.away.add(member_id)
             self.seats.pop(member_id, None)
             self.happen(MemberLeft(member_id))
+
+    def tell_gone(self, member_id: MemberId) -> None:
+        """The broker has said nothing for a session: the client is told that it is no member, and joins anew."""
+        member = self.state.members[member_id]
+        if member.was_asked and member.stage not in ENDED:
+            self.told_gone.add(member_id)
+            self.away.add(member_id)
+            self.happen(ToldGone(member_id))
 
     def stop(self) -> None:
         """The operator stops the move."""
@@ -152,6 +162,7 @@ class GiveBackTrip:
             is_meant = isinstance(event, Stopped | GaveUp) or event.member_id == member_id
             declared = TRANSITIONS.get((member.stage, type(event))) if is_meant else None
             assert self.state.members[member_id].stage in (declared or {member.stage})
+        assert all(self.state.members[one].stage is Stage.GONE for one in self.told_gone)
         for effect in effects:
             self._check(effect)
 
@@ -171,13 +182,16 @@ class GiveBackTrip:
                     assert is_called or seat.assigned - seat.wanted == self.uses[member_id]
             case Keep():
                 assert seat is None or not seat.is_classic
-            case Drop():
-                assert seat is None
+            case Drop(member_id):
+                assert seat is None or member_id in self.told_gone
 
     def check_end(self) -> None:
         """Everybody has come to an end, and it is the broker's, too."""
         assert self.state.is_over, self.state
         for member_id, seat in self.seats.items():
+            if member_id in self.told_gone:
+                # Its broker has it until its session ends there: nobody has beaten for it for one.
+                continue
             stage = self.state.members[member_id].stage
             assert stage is not Stage.GONE
             assert seat.is_classic == (stage is not Stage.STAYS)

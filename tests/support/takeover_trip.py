@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft, Stopped
+from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft, Stopped, ToldGone
 from bridge.migration.moves.takeover import (
     ENDED,
     TRANSITIONS,
@@ -40,6 +40,7 @@ class TakeOverTrip:
     flights: list[AskMember | AskScout] = field(default_factory=list)
     heard: set[MemberId] = field(default_factory=set)
     away: set[MemberId] = field(default_factory=set)
+    told_gone: set[MemberId] = field(default_factory=set)
 
     @classmethod
     def of(cls, broker: SwitchingBroker) -> "TakeOverTrip":
@@ -65,29 +66,41 @@ class TakeOverTrip:
             self.broker.leave(member_id)
             self.happen(MemberLeft(member_id))
 
+    def tell_gone(self, member_id: MemberId) -> None:
+        """The broker has said nothing for a session: the client is told that it is no member, and joins anew."""
+        if self.state.members[member_id].stage not in ENDED:
+            self.told_gone.add(member_id)
+            self.away.add(member_id)
+            self.happen(ToldGone(member_id))
+
     def answer(self, index: int) -> None:
         """A heartbeat arrives, and so does its answer."""
-        flight = self.flights.pop(index)
+        flight = self._pop(index)
         self._tell(flight, self._arrive(flight))
 
     def refuse(self, index: int, code: ErrorCode, has_acted: bool) -> None:
         """The coordinator moves: it says so, whether or not it has written down what was asked."""
-        flight = self.flights.pop(index)
+        flight = self._pop(index)
         if has_acted:
             self._arrive(flight)
         self._tell(flight, Refused(code))
 
     def lose(self, index: int, has_arrived: bool, is_known_first: bool) -> None:
         """The connection goes, before the heartbeat arrived or behind it; either is noticed first."""
-        flight = self.flights.pop(index)
+        flight = self._pop(index)
         if has_arrived:
             self._arrive(flight)
-        by = flight.by if isinstance(flight, AskScout) else flight.member_id
+        by = _sender(flight)
         if is_known_first:
             self.happen(Unreachable(by))
         self._tell(flight, None)
         if not is_known_first:
             self.happen(Unreachable(by))
+
+    def _pop(self, index: int) -> AskMember | AskScout:
+        """By one connection what was sent first arrives first: a farewell behind what it takes back."""
+        by = _sender(self.flights[index])
+        return self.flights.pop(next(at for at, one in enumerate(self.flights) if _sender(one) == by))
 
     def settle(self) -> None:
         """Everything arrives, and every client that is there is heard once more."""
@@ -126,6 +139,7 @@ class TakeOverTrip:
             assert after in allowed, (member_id, stage, after, event)
         for effect in effects:
             self._check(effect)
+        assert all(self.state.members[one].stage is Stage.GONE for one in self.told_gone)
         if before.scout is not Scout.NONE and self.state.scout is Scout.NONE and SCOUT in self.broker.members:
             assert not any(member.is_reachable for member in self.state.members.values())
             assert not any(member.stage is Stage.WAITING for member in self.state.members.values())
@@ -139,14 +153,16 @@ class TakeOverTrip:
         return [
             one
             for one in self.flights
-            if isinstance(one, AskScout) or not self.state.members[one.member_id].may_be_switched
+            if isinstance(one, AskScout)
+            or not (self.state.members[one.member_id].may_be_switched or one.member_id in self.told_gone)
         ]
 
     def _check(self, effect: Effect) -> None:
         match effect:
             case AskMember(member_id, epoch):
                 assert member_id in self.heard
-                assert member_id not in {one.member_id for one in self.flights if isinstance(one, AskMember)}
+                on_their_way = {one.member_id for one in self.flights if isinstance(one, AskMember)}
+                assert member_id not in on_their_way or (epoch == LEAVE_EPOCH and member_id in self.told_gone)
                 assert epoch in (JOIN_EPOCH, LEAVE_EPOCH, GENERATION)
                 self.flights.append(effect)
             case AskScout(by, epoch):
@@ -162,7 +178,7 @@ class TakeOverTrip:
             case Keep(member_id):
                 assert member_id not in self.broker.members or self.broker.members[member_id].is_classic
             case Drop(member_id):
-                assert not self._is_whole(member_id)
+                assert member_id in self.told_gone or not self._is_whole(member_id)
 
     def _is_whole(self, member_id: MemberId) -> bool:
         """Whether the broker holds a member with all that it has, and can be made to say so."""
@@ -180,3 +196,7 @@ class TakeOverTrip:
                 continue
             assert member.stage in (Stage.TAKEN, Stage.STAYS) or not self._is_whole(member_id)
             assert member.stage is Stage.GONE or at_broker.is_classic == (member.stage is Stage.STAYS)
+
+
+def _sender(flight: AskMember | AskScout) -> MemberId:
+    return flight.by if isinstance(flight, AskScout) else flight.member_id

@@ -112,7 +112,9 @@ class Waiting:
     How many there can be the connections limit: each has so many unanswered requests at most.
     """
 
-    def __init__(self, ways: Ways, sessions: Sessions) -> None:
+    def __init__(self, ways: Ways, sessions: Sessions, told_gone: Callable[[MemberId], None]) -> None:
+        """`told_gone` hears of a member whose client was told that it is none any more (25)."""
+        self._told_gone = told_gone
         self._ways = ways
         self._sessions = sessions
         self._of_members: dict[MemberId, list[Held]] = {}
@@ -159,12 +161,15 @@ class Waiting:
         self._answer(member_id, self._take_impatient(member_id, None), answer)
 
     def _answer(self, member_id: MemberId, late: list[Held], answer: Callable[[Held], None]) -> None:
-        has_ended = self._sessions.may_have_ended(member_id)
+        has_ended, is_told = self._sessions.may_have_ended(member_id), False
         for held in late:
             if has_ended and isinstance(held.request, Heartbeat):
                 self._ways.deliver(held.ref, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
+                is_told = True
             else:
                 answer(held)
+        if is_told:
+            self._told_gone(member_id)
 
     def forget(self, connection: int) -> None:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""

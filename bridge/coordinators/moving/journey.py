@@ -108,6 +108,9 @@ class Journey:
         if move is None:
             return
         move.excuse(now_ms - self._hold_ms)
+        if move is not self._move:
+            # Of its last members the clients were told just now that they are none.
+            return
         if isinstance(move, (AdoptMove, ReleaseMove, ReseatMove)):
             # Moves of a whole group end by their own deadlines.
             return

@@ -10,7 +10,7 @@ from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.surroundings import Around
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.moves.one_by_one import GaveUp, Stopped
+from bridge.migration.moves.one_by_one import GaveUp, Stopped, ToldGone
 from bridge.session.contracts import BrokerAccess
 from translators.dialects.coordinator import Refused
 from translators.dialects.ids import NOWHERE, GroupId, MemberId, Via
@@ -38,8 +38,8 @@ class OneByOne(ABC, Generic[EventT]):
         self._has_ended = False
         self._vias: dict[MemberId, Via] = {}
         self._sessions = Sessions(around.now_ms, self._members)
-        self._waiting = Waiting(around.ways, self._sessions)
-        self._in_turn: InTurn[EventT | Stopped | GaveUp] = InTurn(self._step)
+        self._waiting = Waiting(around.ways, self._sessions, self._note_told_gone)
+        self._in_turn: InTurn[EventT | ToldGone | Stopped | GaveUp] = InTurn(self._step)
 
     def stop(self, reason: Refused) -> None:
         """Move nobody else; who may have been moved already is waited for."""
@@ -66,10 +66,15 @@ class OneByOne(ABC, Generic[EventT]):
     def _access_of(self, member_id: MemberId) -> BrokerAccess:
         return self._ways.access(self.via_of(member_id))
 
-    def _happen(self, event: EventT | Stopped | GaveUp) -> None:
+    def _happen(self, event: EventT | ToldGone | Stopped | GaveUp) -> None:
         """Take a step; what happens meanwhile waits for its end."""
         if self._in_turn.take(event):
             self._let_go_where_known()
+
+    def _note_told_gone(self, member_id: MemberId) -> None:
+        """The move waited for such a member for two sessions, and as long the JoinGroup of its client."""
+        self._happen(ToldGone(member_id))
+        self._end_if_over()
 
     def _end_if_over(self) -> None:
         if not self._has_ended and self._all_have_ended:
@@ -82,7 +87,7 @@ class OneByOne(ABC, Generic[EventT]):
         """Whether every member has come to an end."""
 
     @abstractmethod
-    def _step(self, event: EventT | Stopped | GaveUp) -> None:
+    def _step(self, event: EventT | ToldGone | Stopped | GaveUp) -> None:
         """Have the machine take a step, and carry out what it asks for."""
 
     @abstractmethod

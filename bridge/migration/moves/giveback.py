@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
-from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped
+from bridge.migration.moves.one_by_one import TOLD_GONE, UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
 from translators.dialects.coordinator import Refused
@@ -93,7 +93,7 @@ class Synced:
     reply: SyncGroupReply | None
 
 
-Event = CameToRest | Joined | Synced | MemberLeft | Stopped | GaveUp
+Event = CameToRest | Joined | Synced | MemberLeft | ToldGone | Stopped | GaveUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +137,19 @@ _NO_MORE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
     (Stage.WAITING, CameToRest): frozenset({Stage.JOINING, Stage.ASKING, Stage.SYNCING}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.GONE}),
+    (Stage.WAITING, ToldGone): frozenset({Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
     (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
     (Stage.JOINING, Joined): frozenset({Stage.WAITING, Stage.SYNCING, Stage.STAYS, Stage.GONE}),
+    (Stage.JOINING, ToldGone): frozenset({Stage.GONE}),
     (Stage.JOINING, Stopped): frozenset({Stage.JOINING}),
     (Stage.JOINING, GaveUp): frozenset({Stage.GONE}),
     (Stage.ASKING, Synced): frozenset({Stage.WAITING, Stage.JOINING, Stage.BACK, Stage.CALLED, Stage.GONE}),
+    (Stage.ASKING, ToldGone): frozenset({Stage.GONE}),
     (Stage.ASKING, Stopped): frozenset({Stage.ASKING}),
     (Stage.ASKING, GaveUp): frozenset({Stage.GONE}),
     (Stage.SYNCING, Synced): frozenset({Stage.WAITING, Stage.BACK, Stage.CALLED, Stage.GONE}),
+    (Stage.SYNCING, ToldGone): frozenset({Stage.GONE}),
     (Stage.SYNCING, Stopped): frozenset({Stage.SYNCING}),
     (Stage.SYNCING, GaveUp): frozenset({Stage.GONE}),
 }
@@ -171,6 +175,8 @@ def step(state: GiveBack, event: Event) -> Taken:
             member = state.members.get(member_id)
             is_waiting = member is not None and member.stage is Stage.WAITING
             return (_put(state, member_id, Stage.GONE) if is_waiting else state), ()
+        case ToldGone(member_id):
+            return _told_gone(state, member_id)
         case Stopped(reason):
             waiting = [one for one, member in state.members.items() if _is_untouched(member)]
             for member_id in waiting:
@@ -183,6 +189,14 @@ def step(state: GiveBack, event: Event) -> Taken:
             return replace(state, stopped=state.stopped or UNHEARD), tuple(map(Drop, late))
         case _:
             assert_never(event)
+
+
+def _told_gone(state: GiveBack, member_id: MemberId) -> Taken:
+    """Nobody says for it that it leaves: its session has ended, or does so without its client."""
+    member = state.members.get(member_id)
+    if member is None or member.stage in ENDED:
+        return state, ()
+    return _put(state, member_id, Stage.GONE, TOLD_GONE), (Drop(member_id),)
 
 
 def _is_untouched(member: Member) -> bool:

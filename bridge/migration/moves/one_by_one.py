@@ -10,9 +10,23 @@ UNHEARD = Refused(ErrorCode.REQUEST_TIMED_OUT, "for two sessions nobody said wha
 """Why a member is nobody's of which it is not known by which protocol its broker has it."""
 
 
+TOLD_GONE = Refused(
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    "for a session nobody said what the broker made of it, and its client was told that it is no member: it joins anew",
+)
+"""Why a member is nobody's any more whose seat its broker may have given to another."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemberLeft:
     """The member has said farewell, or is known to be gone; one that is being asked for is answered first."""
+
+    member_id: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class ToldGone:
+    """Its client was told that it is no member any more (25), and joins anew: nobody waits for it."""
 
     member_id: MemberId
 

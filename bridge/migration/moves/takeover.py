@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
-from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped
+from bridge.migration.moves.one_by_one import TOLD_GONE, UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
 from translators.dialects.coordinator import Granted, Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId, TopicPartition
@@ -131,7 +131,7 @@ class ScoutAnswered:
     answer: Granted | Refused | None
 
 
-Event = Heard | Unreachable | Answered | ScoutAnswered | MemberLeft | Stopped | GaveUp
+Event = Heard | Unreachable | Answered | ScoutAnswered | MemberLeft | ToldGone | Stopped | GaveUp
 
 
 # ------------------------------------------------------------------------------------------------ what is to be done
@@ -189,6 +189,7 @@ TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
     (Stage.WAITING, Answered): frozenset({Stage.WAITING, Stage.ASKED, Stage.STAYS}),
     (Stage.WAITING, ScoutAnswered): frozenset({Stage.WAITING, Stage.ASKED, Stage.STAYS}),
     (Stage.WAITING, MemberLeft): frozenset({Stage.WAITING, Stage.GONE}),
+    (Stage.WAITING, ToldGone): frozenset({Stage.WAITING, Stage.ASKED, Stage.STAYS, Stage.GONE}),
     (Stage.WAITING, Stopped): frozenset({Stage.WAITING, Stage.STAYS}),
     (Stage.WAITING, GaveUp): frozenset({Stage.GONE}),
     (Stage.ASKED, Heard): frozenset({Stage.ASKED}),
@@ -196,6 +197,7 @@ TRANSITIONS: Mapping[tuple[Stage, type], frozenset[Stage]] = {
     (Stage.ASKED, Answered): frozenset({Stage.WAITING, Stage.ASKED, Stage.TAKEN, Stage.STAYS, Stage.GONE}),
     (Stage.ASKED, ScoutAnswered): frozenset({Stage.ASKED}),
     (Stage.ASKED, MemberLeft): frozenset({Stage.ASKED}),
+    (Stage.ASKED, ToldGone): frozenset({Stage.ASKED, Stage.GONE}),
     (Stage.ASKED, Stopped): frozenset({Stage.ASKED}),
     (Stage.ASKED, GaveUp): frozenset({Stage.GONE}),
 }
@@ -246,6 +248,8 @@ def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:
             after = _advance(_scouted(state, answer))
         case MemberLeft(member_id):
             after = _advance(_left(state, member_id))
+        case ToldGone(member_id):
+            after = _advance(_told_gone(state, member_id))
         case Stopped(reason):
             after = _advance(_Step(replace(state, path=Path.SHUT, refusal=state.refusal or reason)))
         case GaveUp():
@@ -295,6 +299,14 @@ def _left(state: TakeOver, member_id: MemberId) -> _Step:
     if member is None or member.stage is not Stage.WAITING:
         return _Step(state)
     return _Step(_put(state, member_id, replace(member, stage=Stage.GONE)))
+
+
+def _told_gone(state: TakeOver, member_id: MemberId) -> _Step:
+    """Behind what is on its way for it goes a farewell: its broker may take that up at any time."""
+    member = state.members.get(member_id)
+    if member is None or member.stage in ENDED:
+        return _Step(state)
+    return _drop(_unpiloted(state, member), member_id, TOLD_GONE)
 
 
 def _answered(state: TakeOver, member_id: MemberId, answer: Granted | Refused | None) -> _Step:

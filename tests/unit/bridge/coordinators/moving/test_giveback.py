@@ -385,6 +385,9 @@ async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certa
             await trio.sleep(SESSION_MS / 3_000 + 2)
             told.append(world.code(beat))
         assert told == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
+        ended = world.progress()
+        assert ended.count(MemberStage.GONE) == 1, "nobody waits for who joins anew"
+        assert "was told" in ended.members[0].detail
 
 
 async def test_member_that_is_gone_at_the_broker_joins_anew(autojump_clock: MockClock) -> None:

@@ -269,6 +269,26 @@ async def test_nobody_is_told_that_all_is_well_for_longer_than_its_seat_is_certa
         assert world.code(again) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_member_whose_client_was_told_that_it_is_none_is_waited_for_no_more(autojump_clock: MockClock) -> None:
+    """The move waited for it for two sessions, and as long its client's new JoinGroup."""
+    async with moving_world() as world:
+        world.formed({"a": ZERO})
+        await world.order(Road.UPSTREAM)
+        await trio.sleep(SESSION_MS / 1_000 - 1)
+        world.send("a", commit_request(GENERATION, "a"))
+        beat = world.beat("a")
+        await trio.sleep(2)
+        assert world.code(beat) is ErrorCode.UNKNOWN_MEMBER_ID
+        ended = world.progress()
+        assert (ended.stage, ended.count(MemberStage.GONE)) == (MoveStage.DONE, 1)
+        assert "was told" in ended.members[0].detail
+        switching, leaving, refused_then = world.asked("a")
+        assert isinstance(switching, ConsumerGroupHeartbeat)
+        assert isinstance(leaving, ConsumerGroupHeartbeat)
+        assert (switching.member_epoch, leaving.member_epoch) == (GENERATION, LEAVE_EPOCH)
+        assert isinstance(refused_then, OffsetCommit), "of a member that is none"
+
+
 async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one(autojump_clock: MockClock) -> None:
     """Whether the broker has switched it is not known: until it is, none of its requests reaches the broker."""
     async with moving_world() as world:
