@@ -131,3 +131,21 @@ def test_group_is_moved_on_with_a_canary_that_was_given_back_and_has_joined_sinc
     for release in (Release.V4_1, Release.V4_3):
         outcome = run_story(Schedule(1, Conditions(release=release, partitions=6), phases))
         assert outcome.broken is None, (release, outcome.broken)
+
+
+@pytest.mark.parametrize("is_way_back", [False, True], ids=["there", "back"])
+@pytest.mark.parametrize("name", ["librdkafka", "java"])
+def test_no_move_waits_for_who_was_told_to_join_anew(name: str, is_way_back: bool) -> None:
+    """The broker hangs for longer than a session while members are asked for: the move waited for them for two, and
+    the new JoinGroups of their clients for the move.
+    """
+    starts = Phase(is_calm=False, acts=tuple(Act(at_ms=0, action=Action.START, place=one, name=name) for one in (0, 1)))
+    there = Act(at_ms=0, action=Action.MOVE, name=Road.UPSTREAM.value)
+    back = Act(at_ms=0, action=Action.MOVE, name=Road.PASS.value)
+    for release in (Release.V4_1, Release.V4_3):
+        for for_ms in (15_000, 25_000, 60_000):
+            hangs = Act(at_ms=9, action=Action.HANG_BROKER, amount=for_ms)
+            storm = Phase(is_calm=False, acts=(back if is_way_back else there, hangs))
+            phases = (starts, _moves(there), storm) if is_way_back else (starts, storm)
+            outcome = run_story(Schedule(1, Conditions(release=release), phases))
+            assert outcome.broken is None, (release, for_ms, outcome.broken)

@@ -192,11 +192,14 @@ def step(state: GiveBack, event: Event) -> Taken:
 
 
 def _told_gone(state: GiveBack, member_id: MemberId) -> Taken:
-    """Nobody says for it that it leaves: its session has ended, or does so without its client."""
+    """Its broker may have it still, until its session ends there, and the group then be no classic one yet: nothing is
+    done behind this move.
+    """
     member = state.members.get(member_id)
     if member is None or member.stage in ENDED:
         return state, ()
-    return _put(state, member_id, Stage.GONE, TOLD_GONE), (Drop(member_id),)
+    gone = _put(state, member_id, Stage.GONE, TOLD_GONE)
+    return replace(gone, stopped=state.stopped or TOLD_GONE), (Drop(member_id),)
 
 
 def _is_untouched(member: Member) -> bool:

@@ -84,6 +84,7 @@ class SimulatedBroker:
         self.topics = topics
         self.latency_ms = 3
         self.loses = 0
+        self.hangs_until_ms = 0
         self.offsets: dict[TopicPartition, int] = {}
         self._timeline = timeline
         self._chance = Random(f"broker {seed}")
@@ -124,6 +125,15 @@ class SimulatedBroker:
             self.close(line)
         self.group.die()
 
+    def hang(self, for_ms: int) -> None:
+        """What comes meanwhile waits, each connection's in its order; sessions end as ever."""
+        self.hangs_until_ms = self._timeline.now_ms + for_ms
+        self._timeline.after(for_ms, self._go_on)
+
+    def _go_on(self) -> None:
+        for line in tuple(self._lines):
+            self._work(line)
+
     def _latency(self) -> int:
         return self._chance.randint(0, self.latency_ms)
 
@@ -132,7 +142,7 @@ class SimulatedBroker:
         self._work(line)
 
     def _work(self, line: BrokerLine) -> None:
-        if line.is_busy or not line.queue:
+        if line.is_busy or not line.queue or self._timeline.now_ms < self.hangs_until_ms:
             return
         line.is_busy = True
         request, on_answer = line.queue.popleft()

@@ -23,6 +23,7 @@ class Action(StrEnum):
     KILL_BRIDGE = "kill-bridge"
     BUSY_BROKER = "busy-broker"
     KILL_BROKER = "kill-broker"
+    HANG_BROKER = "hang-broker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

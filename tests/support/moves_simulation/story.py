@@ -296,6 +296,8 @@ def perform(world: MovesWorld, act: Act) -> None:
             world.busy_broker(act.amount)
         case Action.KILL_BROKER:
             world.kill_broker()
+        case Action.HANG_BROKER:
+            world.hang_broker(act.amount)
         case _:
             actor = world.fleet.get(act.place)
             if actor is not None and actor.is_alive:

@@ -1,12 +1,13 @@
 """One world of moves: clients behind the bridge and beside it, its lives, operators, and a broker that coordinates."""
 
+from functools import partial
 from random import Random
 
 import trio
 
 from bridge.engine.model import Phase as GroupPhase
 from bridge.engine.settings import EngineSettings
-from bridge.migration.orders import MoveOrder, MoveProgress
+from bridge.migration.orders import MemberStage, MoveOrder, MoveProgress
 from bridge.migration.route import Road, Rule
 from tests.support.moves_simulation.bridge_life import BridgeLife, KeptJournal, Outlives
 from tests.support.moves_simulation.broker import BrokerLine, SimulatedBroker
@@ -19,7 +20,7 @@ from tests.support.simulation.cluster import Topics
 from tests.support.simulation.network import Network
 from tests.support.simulation.oracle import InvariantBroken, Oracle
 from tests.support.simulation.profiles import PROFILES
-from translators.dialects.classic import JoinGroup, JoinGroupReply, SyncGroup
+from translators.dialects.classic import HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import InstanceId, MemberId, RequestRef, TopicName, TopicPartition
@@ -199,6 +200,14 @@ class MovesWorld:
         for actor in self.living():
             actor.outside.network.cut(actor.role.number)
 
+    def hang_broker(self, for_ms: int) -> None:
+        """The broker answers nobody for so long, and hangs up on nobody: whoever it has not heard for a session may be
+        told that he is none, and what he had be given to others.
+        """
+        self.oracle.lose_memory(self.timeline.now_ms + SHORTEST_SESSION_MS)
+        self.oracle.note("broker", f"hangs for {for_ms} ms")
+        self.broker.hang(for_ms)
+
     def heal(self) -> None:
         """Faults stop."""
         self._unbusy()
@@ -229,10 +238,25 @@ class MovesWorld:
     def _answer(self, ref: RequestRef, reply: GroupReply) -> None:
         try:
             self._check_hold(ref)
-            self._revive(self.network.client_of(ref.connection), reply)
+            client = self.network.client_of(ref.connection)
+            self._revive(client, reply)
+            is_own_word = self.timeline.now_ms < self.broker.hangs_until_ms
+            if is_own_word and reply == HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID):
+                self.timeline.after(1, partial(self._check_given_up, self._actors[client].member_id))
             self.network.answer(ref, reply)
         except InvariantBroken as broken:
             self.fail(broken)
+
+    def _check_given_up(self, member_id: MemberId) -> None:
+        """Its client, whom the bridge told so by itself, joins anew: a move that waited for its former self had that
+        wait, too.
+        """
+        for move in () if self.life is None else self.life.live.all():
+            waited_for = {
+                one.member_id for one in move.members if one.stage in (MemberStage.WAITING, MemberStage.MOVING)
+            }
+            if not move.stage.has_ended and member_id in waited_for:
+                raise InvariantBroken("no move waits for who was told to join anew", member_id)
 
     def _check_hold(self, ref: RequestRef) -> None:
         """Nothing but a JoinGroup or SyncGroup, and what comes behind one, is held for longer than its bound."""
@@ -241,7 +265,7 @@ class MovesWorld:
             return
         since_ms, parks = asked
         held_ms = self.timeline.now_ms - since_ms
-        if not parks and held_ms > HOLD_MAX_MS:
+        if not parks and held_ms > HOLD_MAX_MS and since_ms >= self.broker.hangs_until_ms:
             raise InvariantBroken("no request is held beyond its bound", f"{ref} for {held_ms} ms")
 
     def _hear(self, client: int, request: GroupRequest) -> None:

@@ -6,7 +6,7 @@ from bridge.coordinators.moving.one_by_one import OneByOne
 from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.survey import survey
-from bridge.migration.moves.one_by_one import GaveUp, Stopped
+from bridge.migration.moves.one_by_one import GaveUp, Stopped, ToldGone
 from bridge.migration.orders import MoveOrder
 from bridge.migration.roster import Roster
 from bridge.migration.route import Road
@@ -28,7 +28,7 @@ class Obedient(OneByOne[str]):
         around = world.candidates.around
         progress = Progress(MoveOrder(GROUP, Road.UPSTREAM), Road.PASS, around.now_ms)
         super().__init__(around, progress, GROUP, survey(described({A: frozenset()}), Roster()).members)
-        self.seen: list[str | Stopped | GaveUp] = []
+        self.seen: list[str | ToldGone | Stopped | GaveUp] = []
         self.ends = 0
         self.is_over = self._count
 
@@ -47,7 +47,7 @@ class Obedient(OneByOne[str]):
     def _all_have_ended(self) -> bool:
         return any(isinstance(one, GaveUp) for one in self.seen)
 
-    def _step(self, event: str | Stopped | GaveUp) -> None:
+    def _step(self, event: str | ToldGone | Stopped | GaveUp) -> None:
         self.seen.append(event)
         if isinstance(event, Stopped):
             self._happen("told while it is stopped")

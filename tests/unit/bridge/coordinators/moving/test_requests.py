@@ -181,10 +181,15 @@ def test_what_goes_to_the_broker_is_heard_by_who_follows_members() -> None:
     assert ears.heard == [SYNC, reply]
 
 
+def nobody(member_id: MemberId) -> None:
+    """No session has ended, so nobody is told that he is no member."""
+    raise AssertionError(f"{member_id} was told")
+
+
 def test_late_requests_are_excused_each_in_its_way() -> None:
     """Those that came since are kept, and so is a farewell."""
     roads = Roads()
-    waiting = Waiting(roads.ways, NO_SESSIONS)
+    waiting = Waiting(roads.ways, NO_SESSIONS, nobody)
     leaving, young = held(leave_request("a"), 3, 10), held(BEAT, 4, 50)
     for one in (held(BEAT, 1, 10), held(SYNC, 2, 10), leaving, young):
         waiting.hold(A, one)
@@ -205,7 +210,7 @@ def test_late_requests_are_excused_each_in_its_way() -> None:
 
 def test_requests_of_a_lost_connection_are_forgotten_except_for_farewells() -> None:
     """Nobody waits for their answers."""
-    waiting = Waiting(Roads().ways, NO_SESSIONS)
+    waiting = Waiting(Roads().ways, NO_SESSIONS, nobody)
     leaving, other = held(leave_request("a"), 2), held(commit_request(5, "a"), 3, connection=2)
     for one in (held(BEAT, 1), leaving, other):
         waiting.hold(A, one)
@@ -220,7 +225,7 @@ def test_work_grows_with_what_a_member_asks_and_not_with_its_square() -> None:
     """Whoever knows its id may ask as often as a connection may have requests open."""
 
     def waiting(count: int) -> Callable[[], object]:
-        kept = Waiting(Roads().ways, NO_SESSIONS)
+        kept = Waiting(Roads().ways, NO_SESSIONS, nobody)
         for number in range(count):
             kept.hold(A, held(BEAT, number))
         return lambda: kept.excuse_all(A)

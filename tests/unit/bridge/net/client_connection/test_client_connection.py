@@ -421,8 +421,8 @@ async def test_request_whose_group_is_placed_is_read_beside_once_more(monkeypatc
     monkeypatch.setattr(Shared, "beside", note)
     places: list[Refusal | None] = [None, Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody knows")]
 
-    async def place(group_id: GroupId) -> Refusal | None:
-        del group_id
+    async def place(group_id: GroupId, client_host: str) -> Refusal | None:
+        del group_id, client_host
         return places.pop(0)
 
     async with front_of(ScriptedBroker(), place=place) as front:
