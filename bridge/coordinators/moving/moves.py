@@ -57,7 +57,7 @@ class LiveMoves:
                 untranslated=self.forgotten,
             )
         )
-        self._places = SpacedWrites(parts.places.write, self._around.now_ms)
+        self._places = SpacedWrites(parts.places.write, self._around.now_ms, partial(supervised.spare, MOVES))
         self._life: Life | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
         self._begun = trio.Event()

@@ -5,6 +5,7 @@ rules would have it.
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NotRequired, Protocol, TypedDict
 
 import trio
@@ -169,10 +170,16 @@ class SpacedWrites:
     else was answered. A bridge that is killed before the last was written knows a client by its first words, as ever.
     """
 
-    def __init__(self, write: Callable[[GroupId], None], now_ms: Callable[[], int]) -> None:
-        """`write` puts down all that holds for a group now."""
+    def __init__(
+        self,
+        write: Callable[[GroupId], None],
+        now_ms: Callable[[], int],
+        spare: Callable[[Callable[[], object]], None],
+    ) -> None:
+        """`write` puts down all that holds for a group now; `spare` does it where a failure is no other group's."""
         self._write = write
         self._now_ms = now_ms
+        self._spare = spare
         self._written_ms: dict[GroupId, int] = {}
         self._waiting: set[GroupId] = set()
         self._news = trio.Event()
@@ -207,7 +214,8 @@ class SpacedWrites:
         self._written_ms = {one: ms for one, ms in self._written_ms.items() if now_ms - ms < PAUSE_MS}
         for group_id in waiting:
             self._written_ms[group_id] = now_ms
-            self._write(group_id)
+            # Of a round that ended with the first failure all others had waited for their next change.
+            self._spare(partial(self._write, group_id))
 
 
 def _write_seat(seat: MappedSeat) -> _WrittenSeat:

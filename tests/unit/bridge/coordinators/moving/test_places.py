@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import trio
@@ -22,6 +23,7 @@ from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road, Router
 from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess
+from bridge.supervision import MOVES, Failures, start_job
 from tests.support.moving_world import BLOB, FakeFacts, moving_world
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import Protocol
@@ -55,7 +57,7 @@ SEATS = st.builds(
     member=st.none() | MEMBERS,
 )
 SETTLED = st.sampled_from([Road.PASS, Road.UPSTREAM, Road.EMBEDDED])
-MOVES = st.builds(
+UNFINISHED = st.builds(
     UnfinishedMove,
     st.just(GROUP),
     SETTLED,
@@ -88,7 +90,7 @@ class Life:
     roads=st.dictionaries(IDS, SETTLED, max_size=3),
     seats=st.lists(SEATS, max_size=3),
     names=st.dictionaries(IDS, IDS, max_size=2),
-    move=st.none() | MOVES,
+    move=st.none() | UNFINISHED,
 )
 def test_what_is_written_is_read_again(
     place: Road | None,
@@ -198,7 +200,7 @@ def test_facts_that_can_t_be_read_stand_aside_beside_one_another() -> None:
 @asynccontextmanager
 async def writing(written: list[GroupId]) -> AsyncIterator[SpacedWrites]:
     """Until the end of the block."""
-    writes = SpacedWrites(written.append, TrioClock().now_ms)
+    writes = SpacedWrites(written.append, TrioClock().now_ms, partial(Failures().spare, MOVES))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(writes.keep_writing)
         await trio.testing.wait_all_tasks_blocked()
@@ -219,6 +221,30 @@ async def test_the_first_is_written_at_once_and_those_behind_it_as_one(autojump_
         await trio.sleep(PAUSE_S)
         writes.write(GROUP)
         assert written == [GROUP, OTHER, GROUP, GROUP]
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["in time", "as the bridge ends"])
+async def test_bug_in_one_group_leaves_the_others_written(autojump_clock: MockClock, ends: bool) -> None:
+    """They waited for their next change, and a bridge killed meanwhile did not know where their members are."""
+    written, failures, others = list[GroupId](), Failures(), [GroupId(f"group-{number}") for number in range(9)]
+
+    def write(group_id: GroupId) -> None:
+        if group_id == OTHER and written.count(OTHER) == 1:
+            raise RuntimeError("a bug")
+        written.append(group_id)
+
+    writes = SpacedWrites(write, TrioClock().now_ms, partial(failures.spare, MOVES))
+    async with trio.open_nursery() as nursery:
+        start_job(nursery, failures, MOVES, writes.keep_writing)
+        await trio.testing.wait_all_tasks_blocked()
+        for group_id in (OTHER, *others) * 2:
+            writes.write(group_id)
+        if not ends:
+            await trio.sleep(2 * PAUSE_S)
+            assert sorted(written) == sorted((OTHER, *others, *others))
+        nursery.cancel_scope.cancel()
+    assert sorted(written) == sorted((OTHER, *others, *others))
+    assert failures.counts[MOVES.name] == 1
 
 
 async def test_what_waits_is_written_when_the_bridge_ends(autojump_clock: MockClock) -> None:
