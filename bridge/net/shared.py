@@ -1,6 +1,7 @@
 """What all connections of one proxy share: limits, counters, buffers and what is held in them, and those who answer."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,6 +34,20 @@ TELL_AT_LENGTH = frozenset((ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRI
 """Apis that are asked in few bytes and answered in many: they wait while too much is held, whoever asks."""
 
 
+class _Wait:
+    """What one connection waits for, perhaps both of its sides."""
+
+    __slots__ = ("count", "news")
+
+    def __init__(self) -> None:
+        self.news = trio.Event()
+        self.count = 0
+
+
+Waits = OrderedDict[int, _Wait]
+"""By connection, in the order in which they began; an ordered one gives its first at once also after many have gone."""
+
+
 class InFlight:
     """Bytes by connection. Beyond the limit nobody collects a large request or answer but the one who began first.
 
@@ -46,12 +61,12 @@ class InFlight:
         """Whether more is held than the limit. A value, since every request that comes asks it."""
         self._bytes_max = bytes_max
         self._held: dict[int, int] = {}
-        self._collecting: dict[int, None] = {}
-        self._waiting: dict[int, trio.Event] = {}
+        self._collecting: OrderedDict[int, None] = OrderedDict()
+        self._waiting: Waits = OrderedDict()
+        self._waiting_for_calm: Waits = OrderedDict()
 
     def note(self, connection: int, held_bytes: int, collected_bytes: int) -> None:
         """A connection holds so much, of which so much belongs to frames that are still coming."""
-        was_over, was_first = self.is_over, next(iter(self._collecting), None)
         self.total_bytes += held_bytes - self._held.get(connection, 0)
         self.is_over = self.total_bytes > self._bytes_max
         if held_bytes:
@@ -62,8 +77,8 @@ class InFlight:
             self._collecting.setdefault(connection)
         else:
             self._collecting.pop(connection, None)
-        if was_over:
-            self._tell(was_first)
+        if self._waiting or self._waiting_for_calm:
+            self._tell()
 
     def room(self, connection: int, collected_bytes: int, wanted_bytes: int) -> int:
         """How many bytes the connection may read now into a frame that it has so much of; 0: none before `changed`."""
@@ -73,26 +88,48 @@ class InFlight:
 
     async def changed(self, connection: int) -> None:
         """Wait until this connection may read on, or may find that it may."""
-        news = self._waiting.get(connection)
-        if news is None:
-            news = self._waiting[connection] = trio.Event()
-        await news.wait()
+        await self._wait(self._waiting, connection)
+
+    async def calmed(self, connection: int) -> None:
+        """Wait until not more is held than the limit, or not a moment ago."""
+        await self._wait(self._waiting_for_calm, connection)
+
+    async def _wait(self, waits: Waits, connection: int) -> None:
+        wait = waits.setdefault(connection, _Wait())
+        wait.count += 1
+        try:
+            await wait.news.wait()
+        finally:
+            wait.count -= 1
+            if not wait.count and waits.get(connection) is wait:
+                # Nobody hears it any more: it must not be woken in the place of another.
+                del waits[connection]
+            self._wake_next()
 
     def forget(self, connection: int) -> None:
         """Nobody waits for it any more."""
         self._waiting.pop(connection, None)
+        self._waiting_for_calm.pop(connection, None)
 
-    def _tell(self, was_first: int | None) -> None:
-        """Whoever may go on: all where there is room, and else the one whose turn it is: 4,000 that were all woken by
-        each turn's end were sixteen million wakings until the last had had its own.
+    def _tell(self) -> None:
+        """Whoever may go on: the one whose turn it is, and where there is room the first who waits: 4,000 that were all
+        woken by each turn's end were sixteen million wakings until the last had had its own.
         """
-        first = next(iter(self._collecting), None)
-        if not self.is_over or (first is None and was_first is not None):
-            waiting, self._waiting = self._waiting, {}
-            for news in waiting.values():
-                news.set()
-        elif first is not None and first != was_first and (own := self._waiting.pop(first, None)) is not None:
-            own.set()
+        if self._collecting and (own := self._waiting.pop(next(iter(self._collecting)), None)) is not None:
+            own.news.set()
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        """Of those who wait one, who wakes the next as it goes on: what it reads then may have filled the room.
+
+        All that were woken at once for the room of one were as many wakings as the square of all, whenever one ended.
+        """
+        if self.is_over and self._collecting:
+            return
+        if self._waiting:
+            self._waiting.popitem(last=False)[1].news.set()
+        elif self._waiting_for_calm and not self.is_over:
+            self._waiting_for_calm.popitem(last=False)[1].news.set()
 
 
 class Share:
@@ -142,7 +179,7 @@ class Share:
     async def calm(self, api_key: int) -> None:
         """Before a short question with a long answer: wait until not more is held than may be, by all together."""
         while api_key in TELL_AT_LENGTH and self._in_flight.is_over:
-            await self._in_flight.changed(self._connection)
+            await self._in_flight.calmed(self._connection)
 
 
 CODEC_THREADS = 1

@@ -1,12 +1,13 @@
 """What all connections hold together, and who may read on."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+import pytest
 import trio
 import trio.testing
 
 from bridge.net.broker_side import PIECES_WITHOUT_CHECKPOINT
-from bridge.net.shared import SMALL_BYTES, InFlight
+from bridge.net.shared import SMALL_BYTES, InFlight, Share
 from bridge.net.transport import RECEIVE_BYTES
 from bridge.session.limits import KEPT_PARTITION_BYTES, MIB, Limits
 from bridge.wire.apis import ApiKey
@@ -18,6 +19,7 @@ from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId
 
 WANTED = 256 * 1024
+PIECE_BYTES, FRAME_BYTES = 100_000, 400_000
 AT_REST_S, AT_REST_PASSES = 0.5, 100
 """So long, and with so many turns for everybody, since a busy machine may stand still for as long."""
 
@@ -108,7 +110,95 @@ async def test_wakings_grow_with_those_who_wait() -> None:
         async with trio.open_nursery() as nursery:
             for number in range(connections):
                 nursery.start_soon(take_turn, ledger, number, connections)
-    assert looks[100] <= 2 * looks[50]
+    assert all(count <= 2 * connections for connections, count in looks.items()), "before its turn and in it"
+
+
+@pytest.mark.parametrize("is_woken", [False, True])
+async def test_who_hangs_up_as_it_is_woken_keeps_nobody_waiting(is_woken: bool) -> None:
+    """Each wakes the next, also one that reads no more."""
+    ledger, woken = InFlight(1_000), list[int]()
+
+    async def wait(connection: int, scope: trio.CancelScope) -> None:
+        with scope:
+            await ledger.changed(connection)
+            woken.append(connection)
+
+    ledger.note(9, 5_000, 5_000)
+    scopes = [trio.CancelScope() for _ in range(3)]
+    async with trio.open_nursery() as nursery:
+        for number, scope in enumerate(scopes):
+            nursery.start_soon(wait, number, scope)
+            await trio.testing.wait_all_tasks_blocked()
+        if not is_woken:
+            scopes[0].cancel()
+            await trio.testing.wait_all_tasks_blocked()
+        ledger.note(9, 0, 0)
+        scopes[0].cancel()
+    assert woken[-2:] == [1, 2]
+
+
+async def looks_of(connections: int, asks: Callable[[InFlight, int], Awaitable[int]]) -> int:
+    """How often so many connections look whether they may read on, all together, until each has had what it wanted;
+    beside the little that each may hold four frames fit.
+    """
+    ledger, looks = InFlight(connections * SMALL_BYTES + 4 * FRAME_BYTES), 0
+
+    async def ask(connection: int) -> None:
+        nonlocal looks
+        own = await asks(ledger, connection)
+        looks += own
+
+    async with trio.open_nursery() as nursery:
+        for number in range(connections):
+            nursery.start_soon(ask, number)
+    assert ledger.total_bytes == 0
+    return looks
+
+
+async def collect(ledger: InFlight, connection: int) -> int:
+    """Read a frame in pieces, and be done with it."""
+    collected, looks, share = 0, 0, Share(ledger, connection)
+    while collected < FRAME_BYTES:
+        while not (room := share.room_nowait(collected, FRAME_BYTES - collected)):
+            looks += 1
+            await ledger.changed(connection)
+        looks += 1
+        collected += min(room, PIECE_BYTES)
+        share.note(collected, collected)
+        await trio.lowlevel.checkpoint()
+    share.end()
+    return looks
+
+
+async def tell_at_length(ledger: InFlight, connection: int) -> int:
+    """Hold an answer until it is taken, and wait for calm before the next."""
+    looks, share = 0, Share(ledger, connection)
+    for _ in range(3):
+        while ledger.is_over:
+            looks += 1
+            await ledger.calmed(connection)
+        looks += 1
+        share.note(FRAME_BYTES, 0)
+        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        share.note(0, 0)
+    share.end()
+    return looks
+
+
+async def collect_or_tell(ledger: InFlight, connection: int) -> int:
+    """Some of both."""
+    return await (collect if connection % 2 else tell_at_length)(ledger, connection)
+
+
+@pytest.mark.parametrize("asks", [collect, tell_at_length, collect_or_tell], ids=["frames", "answers", "both"])
+async def test_wakings_for_what_gets_free_grow_with_those_who_wait(
+    asks: Callable[[InFlight, int], Awaitable[int]],
+) -> None:
+    """Whenever one of 10,000 was done there was room for one more, and all were woken to look for it."""
+    looks = [await looks_of(connections, asks) for connections in (100, 200, 400)]
+    assert looks[1] < 2.5 * looks[0]
+    assert looks[2] < 2.5 * looks[1]
 
 
 async def until(holds: Callable[[], bool]) -> None:
