@@ -73,6 +73,7 @@ from translators.dialects.offsets import (
     TopicCommit,
 )
 
+SESSION_MS = 10_000
 LOOK_PAUSE_S = 0.001
 LOOKS_MAX = 20_000
 ReplyT = TypeVar("ReplyT")
@@ -273,13 +274,15 @@ class World:
         """Submit a request and wait for its answer."""
         return await self.answer(self.send(request), kind)
 
-    async def join(self, member_id: str = "a", topic: TopicName = TOPIC) -> JoinGroupReply:
+    async def join(
+        self, member_id: str = "a", topic: TopicName = TOPIC, session_timeout_ms: int = SESSION_MS
+    ) -> JoinGroupReply:
         """Join under an id of one's own choice."""
-        return await self.ask(join_request(member_id, topic), JoinGroupReply)
+        return await self.ask(join_request(member_id, topic, session_timeout_ms), JoinGroupReply)
 
-    async def form(self, member_id: str = "a") -> int:
+    async def form(self, member_id: str = "a", session_timeout_ms: int = SESSION_MS) -> int:
         """Join and sync; gives the generation."""
-        joined = await self.join(member_id)
+        joined = await self.join(member_id, session_timeout_ms=session_timeout_ms)
         assert joined.error is ErrorCode.NONE
         sync = SyncGroup(group_id=GROUP, generation=joined.generation, member_id=MemberId(member_id), instance_id=None)
         assert (await self.ask(sync, SyncGroupReply)).error is ErrorCode.NONE
@@ -290,7 +293,7 @@ class World:
         return (await self.ask(Heartbeat(GROUP, generation, MemberId(member_id), None), HeartbeatReply)).error
 
 
-def join_request(member_id: str, topic: TopicName = TOPIC, session_timeout_ms: int = 10_000) -> JoinGroup:
+def join_request(member_id: str, topic: TopicName = TOPIC, session_timeout_ms: int = SESSION_MS) -> JoinGroup:
     """A range member joins with an id, as from version 4 on."""
     blob = encode_subscription(Subscription(version=0, topics=(topic,), owned=frozenset(), user_data=None))
     return JoinGroup(

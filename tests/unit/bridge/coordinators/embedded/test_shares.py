@@ -44,6 +44,8 @@ from translators.dialects.offsets import OffsetCommitReply
 
 UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 GREEDY = ClientIdentity(client_id="greedy", client_host="/10.0.0.9")
+LONG_SESSION_MS = EngineSettings().group_max_session_timeout_ms
+"""Of members that live by the real clock while a thread writes to the disk: ten seconds were over where it was busy."""
 JOINS, USER_DATA_BYTES, ROOM_BYTES = 60, 900_000, 64 * 2**20
 QUARTER = ShareLimits(ROOM_BYTES // 4, ROOM_BYTES // 4, ROOM_BYTES)
 CLASSIC = EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0, group_begins_classic=True)
@@ -55,7 +57,7 @@ LONG_NAMES = tuple(GroupId(f"{number:03}-{'x' * 32_000}") for number in range(40
 def fat_join(member_id: str, group_id: str = OTHER, size_bytes: int = USER_DATA_BYTES) -> JoinGroup:
     """A range member with much user data."""
     blob = encode_subscription(Subscription(version=0, topics=(TOPIC,), owned=frozenset(), user_data=b"u" * size_bytes))
-    named = replace(join_request(member_id), group_id=GroupId(group_id))
+    named = replace(join_request(member_id, session_timeout_ms=LONG_SESSION_MS), group_id=GroupId(group_id))
     return replace(named, protocols=(Protocol("range", blob),))
 
 
@@ -129,7 +131,7 @@ async def test_who_fills_the_journal_is_refused_and_nobody_else(
 
     path = tmp_path / "j.db"
     async with kept_world(path) as world:
-        generation = await world.form()
+        generation = await world.form(session_timeout_ms=LONG_SESSION_MS)
         refused = await fill(world)
         assert 40 < refused < JOINS
         assert world.groups.refusals.count == refused
@@ -155,7 +157,7 @@ async def test_four_who_fill_the_journal_leave_room_to_a_fifth(tmp_path: Path) -
     path, generation = tmp_path / "j.db", 0
     for life in range(2):
         async with kept_world(path) as world:
-            generation = generation or await world.form()
+            generation = generation or await world.form(session_timeout_ms=LONG_SESSION_MS)
             refs = [
                 world.send(
                     fat_join(f"m{life}-{number}", f"other-{number % 8}", 5 * USER_DATA_BYTES),
