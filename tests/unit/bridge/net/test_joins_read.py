@@ -10,7 +10,7 @@ from bridge.net.shared import InFlight
 from bridge.session.limits import READ_ELEMENT_BYTES, Limits
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import encode_request
-from tests.support.front import front_of
+from tests.support.front import Front, front_of
 from tests.support.scripted_broker import request
 from tests.unit.bridge.net.shared.test_in_flight import until
 from tests.unit.bridge.net.test_client_rights import MEMBER, OURS, SEEN, UNSEEN, JudgingBroker, settle
@@ -42,6 +42,30 @@ def join(correlation_id: int, partitions: int, topics: Iterable[TopicName] = (SE
 def held(proxy: Proxy) -> int:
     """What all connections are said to hold."""
     return proxy.statistics().bytes_held
+
+
+async def send_beyond_limit(front: Front, nursery: trio.Nursery, frame: bytes, count: int) -> None:
+    """So many clients send a frame at once; until more is held than may be."""
+    clients = [await front.dial() for _ in range(count)]
+    for client in clients:
+        await client.send(request(ApiKey.API_VERSIONS, 0, 1))
+        assert (await client.answer())[0] == 1
+    for client in clients:
+        nursery.start_soon(client.send, frame)
+    with trio.fail_after(60):
+        await until(lambda: held(front.proxy) > LIMIT)
+
+
+async def decide_all(front: Front, count: int) -> None:
+    """Decide each JoinGroup as it comes in, until so many have."""
+    decided = 0
+    with trio.fail_after(60):
+        while decided < count:
+            for _, submitted, _, _ in front.groups.submitted[decided:]:
+                assert isinstance(submitted, JoinGroup)
+                submitted.forget()
+                decided += 1
+            await trio.sleep(0.01)
 
 
 @pytest.mark.parametrize("partitions", [FEW, MANY])
@@ -88,27 +112,14 @@ async def test_joins_that_wait_for_a_right_make_others_wait_for_room() -> None:
     broker, count = JudgingBroker(), 40
     broker.gate = trio.Event()
     async with front_of(broker, Limits(all_inflight_bytes_max=LIMIT)) as front, trio.open_nursery() as nursery:
-        frame, clients = join(1, FEW), [await front.dial() for _ in range(count)]
-        for client in clients:
-            await client.send(request(ApiKey.API_VERSIONS, 0, 1))
-            assert (await client.answer())[0] == 1
-        for client in clients:
-            nursery.start_soon(client.send, frame)
-        with trio.fail_after(60):
-            await until(lambda: held(front.proxy) > LIMIT)
+        frame = join(1, FEW)
+        await send_beyond_limit(front, nursery, frame, count)
         asking = await front.dial()
         await asking.send(request(ApiKey.API_VERSIONS, 0, 1))
         assert (await asking.answer())[0] == 1
         assert held(front.proxy) < LIMIT + count * len(frame) + 2 * READ_ELEMENT_BYTES * FEW
         broker.gate.set()
-        decided = 0
-        with trio.fail_after(60):
-            while decided < count:
-                for _, submitted, _, _ in front.groups.submitted[decided:]:
-                    assert isinstance(submitted, JoinGroup)
-                    submitted.forget()
-                    decided += 1
-                await trio.sleep(0.01)
+        await decide_all(front, count)
         assert held(front.proxy) <= count * len(frame)
 
 
@@ -127,25 +138,12 @@ async def test_large_joins_that_come_at_once_are_read_as_there_is_room(monkeypat
     broker, count, read_bytes = JudgingBroker(), 12, READ_ELEMENT_BYTES * (MANY + 1)
     broker.gate = trio.Event()
     async with front_of(broker, Limits(all_inflight_bytes_max=LIMIT)) as front, trio.open_nursery() as nursery:
-        frame, clients = join(1, MANY), [await front.dial() for _ in range(count)]
-        for client in clients:
-            await client.send(request(ApiKey.API_VERSIONS, 0, 1))
-            assert (await client.answer())[0] == 1
-        for client in clients:
-            nursery.start_soon(client.send, frame)
-        with trio.fail_after(60):
-            await until(lambda: held(front.proxy) > LIMIT)
+        frame = join(1, MANY)
+        await send_beyond_limit(front, nursery, frame, count)
         # All that were let in have been read by then, one after the other, on any machine that is not very busy.
         await trio.sleep(1)
         assert peak < LIMIT + count * len(frame) + 2 * read_bytes
         broker.gate.set()
-        decided = 0
-        with trio.fail_after(60):
-            while decided < count:
-                for _, submitted, _, _ in front.groups.submitted[decided:]:
-                    assert isinstance(submitted, JoinGroup)
-                    submitted.forget()
-                    decided += 1
-                await trio.sleep(0.01)
+        await decide_all(front, count)
         assert peak < LIMIT + count * len(frame) + 2 * read_bytes
         assert held(front.proxy) <= count * len(frame)
