@@ -4,7 +4,6 @@ It must not know how the bridge logs in.
 """
 
 import socket
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,9 +29,6 @@ from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 
-COORDINATOR_ERRORS = frozenset(
-    {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
-)
 PATIENCE_S = 180.0
 POLLS = 120
 RECORDS = 20
@@ -183,15 +179,10 @@ def join_by_bare_tokens(bootstrap: str, mechanism: Mechanism, password: str) -> 
                 check_server(_say_bare(client, proof.message), proof)
         except ConnectionError:
             return None
-        give_up = time.monotonic() + PATIENCE_S
-        while True:
-            client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "old", _join()))
-            _, reply = decode_reply(ApiKey.JOIN_GROUP, 3, _receive(client))
-            assert isinstance(reply, JoinGroupReply)
-            # A broker that is just making its offsets topic coordinates nothing yet.
-            if reply.error not in COORDINATOR_ERRORS or time.monotonic() > give_up:
-                return reply.error
-            time.sleep(0.2)
+        client.sendall(encode_request(ApiKey.JOIN_GROUP, 3, 1, "old", _join()))
+        _, reply = decode_reply(ApiKey.JOIN_GROUP, 3, _receive(client))
+        assert isinstance(reply, JoinGroupReply)
+        return reply.error
 
 
 def _say_bare(client: socket.socket, token: bytes) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -53,6 +54,18 @@ def create_topic(bootstrap: str, name: str, partitions: int) -> None:
     futures[name].result(ADMIN_TIMEOUT_S)
 
 
+def make_offsets_topic(admin: AdminClient) -> None:
+    """Let a broker be asked where a group is coordinated, and wait until that is somewhere.
+
+    A broker makes its offsets topic for the first who asks, which is each client's first request of a group; a test
+    that speaks for itself without asking heard NOT_COORDINATOR for ever where no test with a client came before it.
+    """
+    futures = admin.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions("nobody")], request_timeout=ADMIN_TIMEOUT_S
+    )
+    futures["nobody"].result(ADMIN_TIMEOUT_S)
+
+
 def provide_kafka(version: str, directory: Path) -> Iterator[KafkaUnderTest]:
     """Yield the named cluster if there is one, else a fresh broker of this version, stopped afterwards."""
     named = os.environ.get(CLUSTER_VARIABLE)
@@ -62,6 +75,7 @@ def provide_kafka(version: str, directory: Path) -> Iterator[KafkaUnderTest]:
         return
     provide_classes(version)
     with start_broker(BrokerSettings(version=version), directory=directory) as broker:
+        make_offsets_topic(AdminClient({"bootstrap.servers": broker.bootstrap}))
         yield KafkaUnderTest(bootstrap=broker.bootstrap, tools=broker.tools, broker=broker)
 
 

@@ -17,6 +17,7 @@ from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, Us
 
 from bridge.demo.kafka_broker import HOST, KafkaBroker, KafkaTools, find_tools, free_ports
 from bridge.demo.kafka_properties import DEFAULT_VERSION, BrokerPlace, BrokerSettings
+from tests.support.kafka import make_offsets_topic
 
 LISTENER = "SASL_PLAINTEXT"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -100,7 +101,9 @@ def sasl_kafka(
     with KafkaBroker(settings, place, tools) as broker:
         broker.format()
         broker.start()
-        _teach_scram(broker.bootstrap)
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
+        _teach_scram(admin)
+        make_offsets_topic(admin)
         yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}", tools, f"{HOST}:{plain_port}" if plain_port else "")
 
 
@@ -136,8 +139,7 @@ def _properties(ports: tuple[int, int, int, int], users: Mapping[str, str]) -> d
     }
 
 
-def _teach_scram(bootstrap: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap, **login_of("admin")})
+def _teach_scram(admin: AdminClient) -> None:
     for name in ("bridge", "alice"):
         set_scram(admin, name, PASSWORDS[name])
 
