@@ -54,11 +54,16 @@ def kafka_coordinates(version: str) -> tuple[Coordinate, ...]:
     return tuple(parse_coordinate(text) for text in (*kafka, binding))
 
 
-def render_pom(coordinates: Sequence[Coordinate]) -> str:
-    """Return a pom whose only content is the coordinates."""
+NOTHING_ELSE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+"""Behind a dependency of a pom: none of those that it has in turn."""
+
+
+def render_pom(coordinates: Sequence[Coordinate], *, is_alone: bool = False) -> str:
+    """Return a pom whose only content is the coordinates; where they are alone, without what they depend on."""
+    without = NOTHING_ELSE if is_alone else ""
     dependencies = "".join(
         f"    <dependency><groupId>{one.group}</groupId><artifactId>{one.artifact}</artifactId>"
-        f"<version>{one.version}</version></dependency>\n"
+        f"<version>{one.version}</version>{without}</dependency>\n"
         for one in coordinates
     )
     return (
@@ -68,11 +73,12 @@ def render_pom(coordinates: Sequence[Coordinate]) -> str:
     )
 
 
-def render_ivy(coordinates: Sequence[Coordinate]) -> str:
-    """Return an Ivy module whose only content is the coordinates, with what they need at run time."""
+def render_ivy(coordinates: Sequence[Coordinate], *, is_alone: bool = False) -> str:
+    """Return an Ivy module whose only content is the coordinates, with what they need at run time or alone."""
+    wanted = 'transitive="false" conf="default->default"' if is_alone else 'conf="default->default(runtime)"'
     dependencies = "".join(
         f"    <dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
-        ' conf="default->default(runtime)"/>\n'
+        f" {wanted}/>\n"
         for one in coordinates
     )
     return (
@@ -113,22 +119,22 @@ def run_resolver(command: Sequence[str], work: Path) -> None:
         )
 
 
-def resolve_with_maven(maven: str, coordinates: Sequence[Coordinate], work: Path) -> Path:
+def resolve_with_maven(maven: str, coordinates: Sequence[Coordinate], work: Path, *, is_alone: bool = False) -> Path:
     """Resolve with Maven into a fresh directory below `work` and return that directory."""
-    (work / "pom.xml").write_text(render_pom(coordinates), encoding="utf-8")
+    (work / "pom.xml").write_text(render_pom(coordinates, is_alone=is_alone), encoding="utf-8")
     jars = work / "jars"
     options = ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
     run_resolver([maven, "-q", "-B", "dependency:copy-dependencies", *options], work)
     return jars
 
 
-def resolve_with_ivy(ivy: Path, coordinates: Sequence[Coordinate], work: Path) -> Path:
+def resolve_with_ivy(ivy: Path, coordinates: Sequence[Coordinate], work: Path, *, is_alone: bool = False) -> Path:
     """Resolve with Ivy into a fresh directory below `work` and return that directory.
 
     Ivy wants absolute directories; some of the jars are OSGi bundles, which it fetches only when asked to.
     """
     (work / "ivysettings.xml").write_text(IVY_SETTINGS, encoding="utf-8")
-    (work / "ivy.xml").write_text(render_ivy(coordinates), encoding="utf-8")
+    (work / "ivy.xml").write_text(render_ivy(coordinates, is_alone=is_alone), encoding="utf-8")
     files = ["-settings", str(work / "ivysettings.xml"), "-ivy", str(work / "ivy.xml"), "-confs", "default"]
     pattern = str(work / "jars" / "[artifact]-[revision](-[classifier]).[ext]")
     user_directory = f"-Divy.default.ivy.user.dir={work / 'ivy'}"
@@ -138,14 +144,17 @@ def resolve_with_ivy(ivy: Path, coordinates: Sequence[Coordinate], work: Path) -
     return work / "jars"
 
 
-def resolve(coordinates: Sequence[Coordinate], work: Path) -> Path:
-    """Resolve with whichever resolver this machine has; raise KafkaLaunchError (EB-KAFKA-002) if it has none."""
+def resolve(coordinates: Sequence[Coordinate], work: Path, *, is_alone: bool = False) -> Path:
+    """Resolve with whichever resolver this machine has; raise KafkaLaunchError (EB-KAFKA-002) if it has none.
+
+    Where they are alone, without what the coordinates depend on.
+    """
     maven = shutil.which("mvn")
     if maven is not None:
-        return resolve_with_maven(maven, coordinates, work)
+        return resolve_with_maven(maven, coordinates, work, is_alone=is_alone)
     ivy = ivy_jar()
     if ivy is not None:
-        return resolve_with_ivy(ivy, coordinates, work)
+        return resolve_with_ivy(ivy, coordinates, work, is_alone=is_alone)
     raise KafkaLaunchError(
         "EB-KAFKA-002: nothing here can fetch Apache Kafka: there is no mvn on PATH and PySpark is not installed. "
         "Install Maven, or run: pip install 'epochbridge[spark]'"

@@ -13,8 +13,7 @@ import click
 from pyspark import __version__ as spark_version
 
 from bridge.demo.errors import KafkaLaunchError
-from bridge.demo.kafka_jars import IVY_SETTINGS, Coordinate, ivy_jar, parse_coordinate, run_resolver
-from bridge.demo.kafka_java import find_java, trust_options
+from bridge.demo.kafka_jars import Coordinate, parse_coordinate, resolve
 
 SPARK = "org.apache.spark"
 NEXT_BEST = (
@@ -31,50 +30,14 @@ def matching(version: str) -> tuple[str, ...]:
     return tuple(f"{SPARK}:{name}:{version}" for name in names)
 
 
-def pom(coordinates: Sequence[Coordinate]) -> str:
-    """A pom of these jars and nothing they depend on: the rest PySpark has."""
-    nothing = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
-    dependencies = "".join(
-        f"<dependency><groupId>{one.group}</groupId><artifactId>{one.artifact}</artifactId>"
-        f"<version>{one.version}</version>{nothing}</dependency>"
-        for one in coordinates
-    )
-    return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-        "<groupId>local</groupId><artifactId>connector</artifactId><version>1</version>"
-        f"<dependencies>{dependencies}</dependencies></project>"
-    )
+def put(coordinates: Sequence[Coordinate], folder: Path) -> None:
+    """Put these jars into a folder, and nothing they depend on: the rest PySpark has.
 
-
-def ivy(coordinates: Sequence[Coordinate]) -> str:
-    """The same for Ivy."""
-    dependencies = "".join(
-        f'<dependency org="{one.group}" name="{one.artifact}" rev="{one.version}" transitive="false"'
-        ' conf="default->default"/>'
-        for one in coordinates
-    )
-    return (
-        '<ivy-module version="2.0"><info organisation="local" module="connector"/>'
-        '<configurations><conf name="default"/></configurations>'
-        f"<dependencies>{dependencies}</dependencies></ivy-module>"
-    )
-
-
-def resolve(coordinates: Sequence[Coordinate], folder: Path) -> None:
-    """Put these jars into a folder; raise KafkaLaunchError if one can't be had."""
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        maven, carried = shutil.which("mvn"), ivy_jar()
-        if maven is not None:
-            (work / "pom.xml").write_text(pom(coordinates), encoding="utf-8")
-            run_resolver([maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"], work)
-        elif carried is not None:
-            (work / "ivysettings.xml").write_text(IVY_SETTINGS, encoding="utf-8")
-            (work / "ivy.xml").write_text(ivy(coordinates), encoding="utf-8")
-            java = [str(find_java()), *trust_options(work), f"-Divy.default.ivy.user.dir={work / 'ivy'}"]
-            files = ["-settings", str(work / "ivysettings.xml"), "-ivy", str(work / "ivy.xml"), "-confs", "default"]
-            pattern = str(folder / "[artifact]-[revision](-[classifier]).[ext]")
-            run_resolver([*java, "-jar", str(carried), *files, "-retrieve", pattern, "-warn"], work)
+    Raises KafkaLaunchError if one can't be had.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        for jar in resolve(coordinates, Path(work), is_alone=True).glob("*.jar"):
+            shutil.move(jar, folder / jar.name)
 
 
 def fetch(folder: Path) -> list[Path]:
@@ -82,11 +45,9 @@ def fetch(folder: Path) -> list[Path]:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        resolve([parse_coordinate(text) for text in (*matching(spark_version), *BESIDE)], folder)
+        put([parse_coordinate(text) for text in (*matching(spark_version), *BESIDE)], folder)
     except KafkaLaunchError:
-        for partial in folder.glob("*.jar"):
-            partial.unlink()
-        resolve([parse_coordinate(text) for text in (*NEXT_BEST, *BESIDE)], folder)
+        put([parse_coordinate(text) for text in (*NEXT_BEST, *BESIDE)], folder)
     return sorted(folder.glob("*.jar"))
 
 

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
-from bridge.demo.kafka_jars import parse_coordinate
-from deploy.spark.connector import BESIDE, ivy, matching, pom
+import pytest
+
+from deploy.spark.connector import fetch, matching
 from deploy.spark.package import ROOT, members, pack
 
 
@@ -28,8 +29,27 @@ def test_package_is_complete(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-I", "-c", program], cwd=tmp_path, check=True)
 
 
-def test_connector_is_asked_for_without_what_it_depends_on() -> None:
-    """PySpark has the rest, and some of it is not published."""
-    wanted = [parse_coordinate(text) for text in (*matching("4.3.0"), *BESIDE)]
-    assert pom(wanted).count("<exclusion>") == ivy(wanted).count('transitive="false"') == len(wanted)
+RESOLVER = """#!/bin/sh
+for one in "$@"; do case "$one" in -DoutputDirectory=*) out="${one#*=}";; esac; done
+grep -q preview1 pom.xml || { echo "not published"; exit 1; }
+mkdir -p "$out" && touch "$out/connector.jar"
+"""
+
+
+def test_connector_is_that_of_the_spark_which_is_there() -> None:
+    """Where it is published."""
     assert matching("4.3.0")[0] == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"
+
+
+def test_next_best_connector_comes_beside_what_is_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody keeps other jars there, for `--jars` too."""
+    programs, folder = tmp_path / "programs", tmp_path / "jars"
+    programs.mkdir()
+    folder.mkdir()
+    (folder / "own.jar").touch()
+    (programs / "mvn").write_text(RESOLVER, encoding="utf-8")
+    (programs / "mvn").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    assert [jar.name for jar in fetch(folder)] == ["connector.jar", "own.jar"]

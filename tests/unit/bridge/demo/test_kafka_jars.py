@@ -63,6 +63,17 @@ def test_ivy_module_names_every_coordinate() -> None:
     ]
 
 
+def test_coordinates_alone_come_without_what_they_depend_on() -> None:
+    """As the jars of Spark's Kafka source do: the rest PySpark has, in versions of its own."""
+    pom = ET.fromstring(render_pom(kafka_coordinates("4.3.1"), is_alone=True))
+    excluded = [one[0].text for one in pom.iter(f"{MAVEN_NAMESPACE}exclusion")]
+    assert excluded == ["*"] * len(kafka_coordinates("4.3.1"))
+    ivy = ET.fromstring(render_ivy(kafka_coordinates("4.3.1"), is_alone=True))
+    assert {(one.get("transitive"), one.get("conf")) for one in ivy.iter("dependency")} == {
+        ("false", "default->default")
+    }
+
+
 @pytest.mark.parametrize(
     ("environment", "root"),
     [
