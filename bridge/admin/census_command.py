@@ -1,7 +1,6 @@
 """The command `census`: all groups that a running bridge sees or may ask for, and where each could go."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -9,6 +8,7 @@ from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_census, parse
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
+from bridge.admin.rows import NONE, Answer, cell, mappings
 
 NAMED_MAX = 3
 """How many groups a line names that share an obstacle."""
@@ -20,11 +20,9 @@ MEMBER_COLUMNS = (
     *("MEMBER", "INSTANCE", "CLIENT", "HOST", "LIBRARY", "PROTOCOL", "ASSIGNORS", "REBALANCING", "USER DATA"),
     *("SESSION MS", "PARTITIONS", "HERE"),
 )
-NONE = "-"
 UNKNOWN = "unknown"
 NO_DATA = "none"
 UPSTREAM = "upstream"
-Answer = Mapping[str, object]
 
 
 @click.command("census")
@@ -54,10 +52,6 @@ def census(screen: Screen, group: str | None, *, as_json: bool, admin: str) -> N
         raise click.ClickException(
             f"EB-CENSUS-011: no group {group!r:.249} was seen or told of; `epochbridge census` lists those there are"
         )
-    if as_json:
-        # In the shape of the whole answer, so that a program reads both alike.
-        click.echo(json.dumps({**document, "groups": [chosen]}, ensure_ascii=False, separators=(",", ":")))
-        return
     show_one(screen, chosen)
 
 
@@ -94,7 +88,7 @@ def group_row(group: Answer) -> tuple[str, ...]:
     # Nobody was described: who is there is not known.
     is_known = bool(members) or group.get("is_complete") is True
     return (
-        *(_text(group.get(key)) for key in ("group_id", "road", "kind", "state")),
+        *(cell(group.get(key)) for key in ("group_id", "road", "kind", "state")),
         str(len(members)) if is_known else NONE,
         _joined(_library(member) for member in members),
         _joined(name for member in members for name in texts(member.get("assignors"))),
@@ -102,9 +96,9 @@ def group_row(group: Answer) -> tuple[str, ...]:
         f"{static} of {len(members)}" if members else NONE,
         _joined(_user_data(member) for member in members),
         NONE if not sessions else " to ".join(dict.fromkeys((str(sessions[0]), str(sessions[-1])))),
-        _text(group.get("committed")),
-        _text(group.get("lag")),
-        _joined(_text(move.get("to")) for move in mappings(group.get("moves")) if move.get("is_ready") is True),
+        cell(group.get("committed")),
+        cell(group.get("lag")),
+        _joined(cell(move.get("to")) for move in mappings(group.get("moves")) if move.get("is_ready") is True),
         _joins(group, members),
     )
 
@@ -122,14 +116,14 @@ def member_row(member: Answer) -> tuple[str, ...]:
     """One row under `MEMBER_COLUMNS`."""
     is_here = member.get("is_behind_bridge")
     return (
-        *(_text(member.get(key)) for key in ("member_id", "instance_id", "client_id", "client_host")),
+        *(cell(member.get(key)) for key in ("member_id", "instance_id", "client_id", "client_host")),
         _library(member) or NONE,
-        _text(member.get("protocol")),
+        cell(member.get("protocol")),
         _joined(texts(member.get("assignors"))),
-        _text(_told(member.get("rebalancing"))),
-        _text(_user_data(member)),
-        _text(member.get("session_timeout_ms")),
-        _text(member.get("partition_count")),
+        cell(_told(member.get("rebalancing"))),
+        cell(_user_data(member)),
+        cell(member.get("session_timeout_ms")),
+        cell(member.get("partition_count")),
         NONE if is_here is None else "yes" if is_here is True else "no",
     )
 
@@ -142,12 +136,12 @@ def obstacle_lines(groups: list[Answer]) -> Iterator[str]:
         for move, reason in _reasons(group):
             if reason.get("weight") == "notes":
                 continue
-            key = (_text(move.get("to")), _text(reason.get("code")), _text(reason.get("remedy")))
+            key = (cell(move.get("to")), cell(reason.get("code")), cell(reason.get("remedy")))
             concerned.setdefault(key, []).append(group)
-            sentences.setdefault(key, _text(reason.get("text")))
+            sentences.setdefault(key, cell(reason.get("text")))
     for key in sorted(concerned):
         to, code, remedy = key
-        names = [_text(group.get("group_id")) for group in concerned[key]]
+        names = [cell(group.get("group_id")) for group in concerned[key]]
         more = f", and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
         yield f"to {to}: {code} ({', '.join(names[:NAMED_MAX])}{more}): {sentences[key]}; {remedy}"
 
@@ -156,9 +150,9 @@ def move_lines(group: Answer) -> Iterator[str]:
     """Where a group could go, with every reason."""
     for move in mappings(group.get("moves")):
         is_ready = move.get("is_ready") is True
-        yield f"to {_text(move.get('to'))}: {'ready' if is_ready else 'not now'}"
+        yield f"to {cell(move.get('to'))}: {'ready' if is_ready else 'not now'}"
         for reason in mappings(move.get("reasons")):
-            text = f"{_text(reason.get('code'))}: {_text(reason.get('text'))}; {_text(reason.get('remedy'))}"
+            text = f"{cell(reason.get('code'))}: {cell(reason.get('text'))}; {cell(reason.get('remedy'))}"
             yield f"  {'note: ' if reason.get('weight') == 'notes' else ''}{text}"
 
 
@@ -166,17 +160,12 @@ def gain_lines(group: Answer) -> Iterator[str]:
     """What each kind of its members gains."""
     for gain in mappings(group.get("gains")):
         yield (
-            f"each {_text(gain.get('rebalancing'))} member ({_text(gain.get('member_count'))} in all) joins"
+            f"each {cell(gain.get('rebalancing'))} member ({cell(gain.get('member_count'))} in all) joins"
             f" {_pair(gain.get('joins'))} times when another comes or goes,"
             f" {_pair(gain.get('roll_joins'))} times in a whole roll to the consumer protocol; one more member stops"
             f" the group's partitions for {_pair(gain.get('stopped_partition_s'))} s in all (as measured in a"
-            f" group of {_text(gain.get('measured_members'))})"
+            f" group of {cell(gain.get('measured_members'))})"
         )
-
-
-def mappings(value: object) -> list[Answer]:
-    """The objects of a JSON array."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def texts(value: object) -> list[str]:
@@ -210,7 +199,3 @@ def _pair(value: object) -> str:
 def _joined(names: Iterable[str]) -> str:
     """Different names once each, in order; `-` for none."""
     return ", ".join(dict.fromkeys(name for name in names if name and name != NONE)) or NONE
-
-
-def _text(value: object) -> str:
-    return NONE if value is None or value == "" else str(value)

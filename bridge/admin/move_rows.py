@@ -1,10 +1,9 @@
 """Moves as lines and rows of a table, from the JSON of the admin API."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from bridge.admin.rows import NONE
+from bridge.admin.rows import NONE, Answer, cell, mappings
 
 MOVE_COLUMNS = ("GROUP", "FROM", "TO", "STAGE", "MOVED", "BEGAN", "VERDICT")
 MOVING_COLUMNS = ("MEMBER", "CLIENT", "HOST", "STAGE", "WHAT ITS CLIENT SEES")
@@ -15,37 +14,35 @@ LEFT_OUT = frozenset({"stays", "gone"})
 LOOKING = "it is looked whether it can be made"
 NOTHING = "nothing"
 
-Answer = Mapping[str, object]
-
 
 def move_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each move, under `MOVE_COLUMNS`."""
     return [
         (
-            *(_text(move.get(key)) for key in ("group_id", "from", "to", "stage")),
+            *(cell(move.get(key)) for key in ("group_id", "from", "to", "stage")),
             _moved(move),
             moment(move.get("started_ms")),
             _verdict(move),
         )
-        for move in _mappings(answer.get("moves"))
+        for move in mappings(answer.get("moves"))
     ]
 
 
 def move_lines(move: Answer, *, is_tried: bool = False) -> list[str]:
     """What holds for the whole move: from where to where, how far it is, why not, and what to do then.
 
-    `is_tried`: nobody is moved, and nothing is done that could be made.
+    `is_tried`: of a dry run, which is done when it has looked, and has moved nobody.
     """
-    named = {key: _text(move.get(key)) for key in ("group_id", "from", "to", "stage")}
+    named = {key: cell(move.get(key)) for key in ("group_id", "from", "to", "stage")}
     if is_tried and move.get("stage") == "done":
         named["stage"] = "not moved"
-    named["verdict"] = _text(move.get("verdict") or (LOOKING if is_prepared(move) else ""))
+    named["verdict"] = cell(move.get("verdict") or (LOOKING if is_prepared(move) else ""))
     lines = ["group {group_id}: {from} -> {to}, {stage}: {verdict}".format_map(named)]
-    for obstacle in _mappings(move.get("obstacles")):
+    for obstacle in mappings(move.get("obstacles")):
         whom = f" (member {obstacle['member_id']})" if obstacle.get("member_id") else ""
-        lines.append(f"{_text(obstacle.get('code'))}{whom}: {_text(obstacle.get('sentence'))}")
-        lines.append(f"  remedy: {_text(obstacle.get('remedy'))}")
-    counts = Counter(_text(member.get("stage")) for member in _mappings(move.get("members")))
+        lines.append(f"{cell(obstacle.get('code'))}{whom}: {cell(obstacle.get('sentence'))}")
+        lines.append(f"  remedy: {cell(obstacle.get('remedy'))}")
+    counts = Counter(cell(member.get("stage")) for member in mappings(move.get("members")))
     if counts:
         lines.append("members: " + ", ".join(f"{count} {stage}" for stage, count in sorted(counts.items())))
     return lines
@@ -56,22 +53,22 @@ def moving_rows(move: Answer) -> list[tuple[str, ...]]:
     keys = ("member_id", "client_id", "client_host", "stage")
     is_foretold = move.get("stage") == "done"
     return [
-        (*(_text(member.get(key)) for key in keys), _seen_by_client(member, is_foretold=is_foretold))
-        for member in _mappings(move.get("members"))
+        (*(cell(member.get(key)) for key in keys), _seen_by_client(member, is_foretold=is_foretold))
+        for member in mappings(move.get("members"))
     ]
 
 
 def _seen_by_client(member: Answer, *, is_foretold: bool) -> str:
     """What is said of it, or nothing where it has moved, or a dry run says that it would."""
     is_known = member.get("stage") == "moved" or (is_foretold and member.get("stage") == "waiting")
-    return _text(member.get("detail") or (NOTHING if is_known else ""))
+    return cell(member.get("detail") or (NOTHING if is_known else ""))
 
 
 def _verdict(move: Answer) -> str:
     """With the reasons of a refusal: nothing else shows them once its order was given."""
-    reasons = [f"{one.get('code')}: {one.get('sentence')}" for one in _mappings(move.get("obstacles"))]
+    reasons = [f"{one.get('code')}: {one.get('sentence')}" for one in mappings(move.get("obstacles"))]
     why = reasons if move.get("stage") == "refused" else []
-    return "; ".join([_text(move.get("verdict")), *why])
+    return "; ".join([cell(move.get("verdict")), *why])
 
 
 def is_prepared(move: Answer) -> bool:
@@ -93,13 +90,5 @@ def moment(at_ms: object) -> str:
 
 def _moved(move: Answer) -> str:
     """`3/5`: so many of those who are to move have."""
-    stages = [member.get("stage") for member in _mappings(move.get("members"))]
+    stages = [member.get("stage") for member in mappings(move.get("members"))]
     return f"{stages.count('moved')}/{sum(stage not in LEFT_OUT for stage in stages)}"
-
-
-def _mappings(value: object) -> Sequence[Answer]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return NONE if value is None or value == "" else str(value)

@@ -3,7 +3,7 @@ them has the configuration read again.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from bridge.admin.documents import (
     show,
     unknown_group,
 )
-from bridge.admin.strangers import certified_of, is_local, refuse_stranger
+from bridge.admin.strangers import Page, certified_of, is_local, refuse_stranger
 from bridge.admin.tokens import Role, Tokens
 from translators.dialects.counts import read_count
 
@@ -39,7 +39,6 @@ _CERTIFIED_READER = (
     "a token for orders"
 )
 
-Page = Callable[[Request], Awaitable[Response]]
 Order = Mapping[str, object]
 
 
@@ -216,7 +215,7 @@ class ReloadPage:
             read_text(order, "log_level") if "log_level" in order else "",
         )
         if self._reloading is None:
-            sentence = "this bridge has no configuration that can be read again; ask a bridge that `serve` runs"
+            sentence = "this bridge was not started from a configuration that can be read again"
             return await show(error_document("EB-ADMIN-014", sentence), 501)
         reload = await self._reloading.reload(is_dry_run=is_dry_run, log_level=log_level)
         if reload.error:

@@ -1,6 +1,6 @@
 """The pages of the admin API: which path shows what, and what a wrong request is told."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from http import HTTPStatus
 
 import trio
@@ -29,13 +29,12 @@ from bridge.admin.documents import (
 from bridge.admin.move_pages import MoveEndPage, MovePage, MovesPage
 from bridge.admin.orders import ConversionPage, Orders, ReloadPage, RemovalPage
 from bridge.admin.plan_pages import PlanPage, PlansPage, PlanStartPage, PlanWordPage
-from bridge.admin.strangers import TokenOnly, named_host
+from bridge.admin.strangers import Page, TokenOnly, named_host
 
 PAGES = (
     "/livez, /readyz, /groups, /groups/NAME, /moves, /plans, /plans/NAME, /census, /doctor, /events and /metrics; by "
     "POST /config, /convert, /remove-members, /plans, /plans/NAME and /groups/NAME/move, which DELETE ends"
 )
-Page = Callable[[Request], Awaitable[Response]]
 
 
 def make_application(sources: AdminSources, *, only_local: bool) -> Starlette:
@@ -172,10 +171,7 @@ class LocalOnly:
         host = named_host(request)
         if is_loopback(host):
             return await self._page(request)
-        sentence = (
-            f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only; ask it by "
-            "localhost or 127.0.0.1, or set admin.listen to an address that others reach, with a token or certificates"
-        )
+        sentence = f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only"
         return await show(error_document("EB-ADMIN-006", sentence), 403)
 
 

@@ -12,7 +12,7 @@ from bridge.admin.client import NoAnswer, ask_plan, ask_plans, give_order, parse
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import PLAN_CHARS_MAX, Screen
 from bridge.admin.move_rows import moment
-from bridge.admin.rows import NONE
+from bridge.admin.rows import Answer, cell, mappings
 from bridge.config.named_files import FileUnreadable, read_text
 from bridge.migration.plans.reading import NAME
 
@@ -22,48 +22,46 @@ PLAN_COLUMNS = ("PLAN", "TO", "PHASE", "STAGE", "MOVED", "UNTIL", "REASON")
 PART_COLUMNS = ("GROUP", "STEP", "MEMBERS", "FROM", "REASON")
 VERDICTS_SHOWN = 10
 
-Answer = Mapping[str, object]
-
 
 def plan_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each plan, under `PLAN_COLUMNS`."""
     return [
         (
-            *(_text(plan.get(key)) for key in ("name", "to", "phase")),
-            f"{_text(plan.get('stage'))}/{len(_mappings(plan.get('stages')))}",
+            *(cell(plan.get(key)) for key in ("name", "to", "phase")),
+            f"{cell(plan.get('stage'))}/{len(mappings(plan.get('stages')))}",
             _moved(plan),
             moment(plan.get("until_ms")),
-            _text(plan.get("reason")),
+            cell(plan.get("reason")),
         )
-        for plan in _mappings(answer.get("plans"))
+        for plan in mappings(answer.get("plans"))
     ]
 
 
 def plan_lines(plan: Answer, *, is_only_tried: bool = False) -> list[str]:
     """What holds for the whole plan: how far it is, its stages, and the last verdicts."""
-    stages = _mappings(plan.get("stages"))
+    stages = mappings(plan.get("stages"))
     if is_only_tried:
-        lines = [f"plan {_text(plan.get('name'))}: to {_text(plan.get('to'))}, it can begin; nothing has begun"]
+        lines = [f"plan {cell(plan.get('name'))}: to {cell(plan.get('to'))}, it can begin; nothing has begun"]
         return [*lines, *_stage_lines(stages)]
-    named = {key: _text(plan.get(key)) for key in ("name", "to", "phase", "stage")}
+    named = {key: cell(plan.get(key)) for key in ("name", "to", "phase", "stage")}
     until = f" until {moment(plan['until_ms'])}" if plan.get("until_ms") else ""
     far = f"stage {named['stage']} of {len(stages)}, groups moved: {_moved(plan)}"
     lines = [f"plan {named['name']}: to {named['to']}, {named['phase']}{until}, {far}"]
     if plan.get("reason"):
-        lines.append(f"held: {_text(plan['reason'])}")
+        lines.append(f"held: {cell(plan['reason'])}")
     lines += _stage_lines(stages)
     judge = plan.get("judge")
     if isinstance(judge, Mapping):
-        lines.append(f"judge of waits: {_text(judge.get('sentence'))}")
-    for verdict in _mappings(plan.get("verdicts"))[-VERDICTS_SHOWN:]:
-        lines.append(f"{moment(verdict.get('at_ms'))} {_text(verdict.get('ruling'))}: {_text(verdict.get('sentence'))}")
+        lines.append(f"judge of waits: {cell(judge.get('sentence'))}")
+    for verdict in mappings(plan.get("verdicts"))[-VERDICTS_SHOWN:]:
+        lines.append(f"{moment(verdict.get('at_ms'))} {cell(verdict.get('ruling'))}: {cell(verdict.get('sentence'))}")
     return lines
 
 
 def _stage_lines(stages: Sequence[Answer]) -> list[str]:
     return [
-        f"stage {number}: groups: {_text(stage.get('groups'))}, {_text(stage.get('members_percent'))}% of their members"
-        f", watched for {_text(stage.get('watch_ms'))} ms"
+        f"stage {number}: groups: {cell(stage.get('groups'))}, {cell(stage.get('members_percent'))}% of their members"
+        f", watched for {cell(stage.get('watch_ms'))} ms"
         for number, stage in enumerate(stages, 1)
     ]
 
@@ -72,27 +70,19 @@ def part_rows(plan: Answer) -> list[tuple[str, ...]]:
     """One row for each group of a plan, under `PART_COLUMNS`."""
     return [
         (
-            *(_text(part.get(key)) for key in ("group_id", "step")),
-            f"{_text(part.get('percent'))}%",
-            *(_text(part.get(key)) for key in ("from", "reason")),
+            *(cell(part.get(key)) for key in ("group_id", "step")),
+            f"{cell(part.get('percent'))}%",
+            *(cell(part.get(key)) for key in ("from", "reason")),
         )
-        for part in _mappings(plan.get("groups"))
+        for part in mappings(plan.get("groups"))
     ]
 
 
 def _moved(plan: Answer) -> str:
     """`3/10`: so many groups have moved, in part or as a whole."""
-    parts = _mappings(plan.get("groups"))
+    parts = mappings(plan.get("groups"))
     moved = sum(part.get("step") == "moved" for part in parts)
     return f"{moved}/{len(parts)}"
-
-
-def _mappings(value: object) -> Sequence[Answer]:
-    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return NONE if value is None or value == "" else str(value)
 
 
 BROKEN = 1

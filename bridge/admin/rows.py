@@ -19,9 +19,7 @@ Answer = Mapping[str, object]
 
 def group_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each group, under `GROUP_COLUMNS`."""
-    return [
-        (*(_text(group.get(key)) for key in GROUP_KEYS), _reason(group)) for group in _mappings(answer.get("groups"))
-    ]
+    return [(*(cell(group.get(key)) for key in GROUP_KEYS), _reason(group)) for group in mappings(answer.get("groups"))]
 
 
 def _reason(group: Answer) -> str:
@@ -29,32 +27,32 @@ def _reason(group: Answer) -> str:
     news of a consumer group.
     """
     stays = group.get("not_convertible") if group.get("type") == "classic" else None
-    return _text(group.get("reason") or (f"can't be converted: {stays}" if stays else None))
+    return cell(group.get("reason") or (f"can't be converted: {stays}" if stays else None))
 
 
 def group_lines(answer: Answer) -> list[str]:
     """What holds for the whole group, in a few lines."""
-    named = {key: _text(answer.get(key)) for key in (*GROUP_KEYS, "assignment_epoch")}
+    named = {key: cell(answer.get(key)) for key in (*GROUP_KEYS, "assignment_epoch")}
     lines = [
         "group {group_id}: road {road}, type {type}, state {state}".format_map(named),
         "group epoch {group_epoch}, assignment epoch {assignment_epoch}, assignor {assignor}".format_map(named),
     ]
     for key, title in (("reason", "reason"), ("not_convertible", "can't be converted")):
         if answer.get(key):
-            lines.append(f"{title}: {_text(answer[key])}")
+            lines.append(f"{title}: {cell(answer[key])}")
     return lines
 
 
 def member_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each member, under `MEMBER_COLUMNS`."""
-    return [tuple(_member(member)) for member in _mappings(answer.get("members"))]
+    return [tuple(_member(member)) for member in mappings(answer.get("members"))]
 
 
 def seat_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each seat of a removal, under `SEAT_COLUMNS`."""
     return [
-        (_text(seat.get("member_id")), _text(seat.get("instance_id")), str(seat.get("error") or "removed"))
-        for seat in _mappings(answer.get("seats"))
+        (cell(seat.get("member_id")), cell(seat.get("instance_id")), str(seat.get("error") or "removed"))
+        for seat in mappings(answer.get("seats"))
     ]
 
 
@@ -62,25 +60,25 @@ def converted_rows(answer: Answer) -> list[tuple[str, ...]]:
     """One row for each member of a conversion, under `CONVERTED_COLUMNS`."""
     return [
         (
-            *(_text(member.get(key)) for key in ("member_id", "instance_id", "client_id", "protocol")),
+            *(cell(member.get(key)) for key in ("member_id", "instance_id", "client_id", "protocol")),
             "joins again" if member.get("is_disturbed") else NOTHING,
             partitions_text(member.get("loses")),
             partitions_text(member.get("gains")),
         )
-        for member in _mappings(answer.get("members"))
+        for member in mappings(answer.get("members"))
     ]
 
 
 def _member(member: Answer) -> Iterator[str]:
     library = f"{member.get('library') or ''} {member.get('library_version') or ''}".strip()
-    yield _text(member.get("member_id"))
-    yield _text(member.get("instance_id"))
-    yield _text(member.get("client_id"))
-    yield _text(member.get("client_host"))
-    yield _text(library)
-    yield _text(member.get("protocol"))
-    yield _text(member.get("state"))
-    yield f"{_text(member.get('generation'))} -> {_text(member.get('member_epoch'))}"
+    yield cell(member.get("member_id"))
+    yield cell(member.get("instance_id"))
+    yield cell(member.get("client_id"))
+    yield cell(member.get("client_host"))
+    yield cell(library)
+    yield cell(member.get("protocol"))
+    yield cell(member.get("state"))
+    yield f"{cell(member.get('generation'))} -> {cell(member.get('member_epoch'))}"
     yield partitions_text(member.get("assigned"))
     yield partitions_text(member.get("target"))
     yield partitions_text(member.get("pending_revocation"))
@@ -88,7 +86,7 @@ def _member(member: Answer) -> Iterator[str]:
 
 def partitions_text(value: object) -> str:
     """`orders: 0-3,5; refunds: 0`, and `-` for no partition."""
-    topics = (f"{_text(entry.get('topic'))}: {_ranges(entry.get('partitions'))}" for entry in _mappings(value))
+    topics = (f"{cell(entry.get('topic'))}: {_ranges(entry.get('partitions'))}" for entry in mappings(value))
     return "; ".join(topics) or NONE
 
 
@@ -103,9 +101,11 @@ def _ranges(value: object) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def _mappings(value: object) -> list[Answer]:
+def mappings(value: object) -> list[Answer]:
+    """The objects of a list in an answer; nothing of anything else, which another release may have there."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def _text(value: object) -> str:
+def cell(value: object) -> str:
+    """A value as it stands in a table; `-` for none."""
     return NONE if value is None or value == "" else str(value)

@@ -3,7 +3,7 @@
 A frame has a group's members with their phases.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Event
 
@@ -12,7 +12,16 @@ import click
 from bridge.admin.bridge_option import admin_option
 from bridge.admin.client import NoAnswer, ask_group, ask_groups, kept_connection, parse
 from bridge.admin.contracts import Screen
-from bridge.admin.rows import GROUP_COLUMNS, NONE, group_lines, group_rows, partitions_text
+from bridge.admin.rows import (
+    GROUP_COLUMNS,
+    NONE,
+    Answer,
+    cell,
+    group_lines,
+    group_rows,
+    mappings,
+    partitions_text,
+)
 from translators.dialects.counts import counted
 
 WATCH_COLUMNS = (
@@ -29,7 +38,6 @@ WATCH_COLUMNS = (
 PHASES_BY_STATE = {"PreparingRebalance": "joining", "CompletingRebalance": "syncing"}
 STABLE = "stable"
 
-Answer = Mapping[str, object]
 Parts = frozenset[tuple[str, int]]
 
 
@@ -51,7 +59,7 @@ def groups_frame(answer: Answer) -> Frame:
 
 def group_frame(answer: Answer) -> Frame:
     """One group: how many members are in which phase, and each of them."""
-    members = _mappings(answer.get("members"))
+    members = mappings(answer.get("members"))
     rows = tuple(_row(member, answer) for member in members)
     counts: dict[str, int] = {}
     for row in rows:
@@ -86,12 +94,12 @@ def _row(member: Answer, group: Answer) -> tuple[str, ...]:
     library = f"{member.get('library') or ''} {member.get('library_version') or ''}".strip()
     assigned, target = _parts(member.get("assigned")), _parts(member.get("target"))
     return (
-        _text(member.get("member_id")),
-        _text(member.get("client_id")),
-        _text(library),
-        _text(member.get("protocol")),
+        cell(member.get("member_id")),
+        cell(member.get("client_id")),
+        cell(library),
+        cell(member.get("protocol")),
         phase_of(member, group),
-        f"{_text(member.get('generation'))} -> {_text(member.get('member_epoch'))}",
+        f"{cell(member.get('generation'))} -> {cell(member.get('member_epoch'))}",
         partitions_text(member.get("assigned")),
         _shown(assigned - target),
         _shown(target - assigned),
@@ -105,21 +113,13 @@ def _shown(parts: Parts) -> str:
 def _parts(value: object) -> Parts:
     """Single partitions of a list of topics with their partitions."""
     return frozenset(
-        (str(entry.get("topic")), number) for entry in _mappings(value) for number in _numbers(entry.get("partitions"))
+        (str(entry.get("topic")), number) for entry in mappings(value) for number in _numbers(entry.get("partitions"))
     )
 
 
 def _numbers(value: object) -> Iterator[int]:
     if isinstance(value, list):
         yield from (number for number in value if isinstance(number, int))
-
-
-def _mappings(value: object) -> Sequence[Answer]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return NONE if value is None or value == "" else str(value)
 
 
 INTERVAL_S, INTERVAL_MIN_S, INTERVAL_MAX_S = 1.0, 0.1, 3_600.0

@@ -3,7 +3,7 @@
 import logging
 
 from bridge.admin.tokens import TokenPair, Tokens
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import ConfigError, error_of
 from bridge.config.keys import Settings
 from bridge.net.own_login import SecretUnreadable, read_secret
 
@@ -59,5 +59,4 @@ def _read(key: str, path: str) -> bytes:
 
 
 def _refuse(key: str, seen: str, hint: str) -> ConfigError:
-    fault = Fault(code=FaultCode.WRONG_KIND, source="configuration", key=key, seen=seen, allowed=ALLOWED, hint=hint)
-    return ConfigError([fault])
+    return error_of(key, seen, ALLOWED, hint=hint)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_bytes
 
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import FaultCode, error_of
 from bridge.config.keys import Settings
 from bridge.net.kept_logins import KeptLogins, read_users
 from bridge.net.tls import TlsUnusable
@@ -27,26 +27,26 @@ def read_kept_logins(settings: Settings) -> KeptLogins | None:
         for key, value in ((CLIENTS, settings.listen_sasl_clients_path), (SESSION, settings.listen_sasl_session_ms)):
             if value:
                 seen = f"{value!r} is given, and nothing reads it"
-                raise _fault(key, seen, f"{MECHANISMS} beside it", FaultCode.CONTRADICTION)
+                raise error_of(key, seen, f"{MECHANISMS} beside it", FaultCode.CONTRADICTION)
         return None
     strange = [name for name in settings.listen_sasl_mechanisms if name not in TAKEN]
     if strange:
-        raise _fault(MECHANISMS, f"{strange[0]!r} is none of them", ", ".join(TAKEN), FaultCode.WRONG_KIND)
+        raise error_of(MECHANISMS, f"{strange[0]!r} is none of them", ", ".join(TAKEN), FaultCode.WRONG_KIND)
     if settings.upstream_sasl_mechanism != "off":
         seen = "upstream.sasl.mechanism is given, too, so the cluster has logins of its own"
-        raise _fault(
+        raise error_of(
             MECHANISMS, seen, "nothing: clients log in at brokers, through the bridge", FaultCode.CONTRADICTION
         )
     if settings.listen_tls_clients_path:
         seen = "listen.tls.clients.path is given, too, by which the bridge logs in at brokers for clients"
-        raise _fault(MECHANISMS, seen, "one of both", FaultCode.CONTRADICTION)
+        raise error_of(MECHANISMS, seen, "one of both", FaultCode.CONTRADICTION)
     if not settings.listen_sasl_clients_path:
-        raise _fault(CLIENTS, "nothing is given", "the file of those who may log in", FaultCode.MISSING)
+        raise error_of(CLIENTS, "nothing is given", "the file of those who may log in", FaultCode.MISSING)
     path = Path(settings.listen_sasl_clients_path)
     try:
         read_users(path)
     except TlsUnusable as problem:
-        raise _fault(CLIENTS, problem.seen, problem.allowed, FaultCode.WRONG_KIND) from None
+        raise error_of(CLIENTS, problem.seen, problem.allowed, FaultCode.WRONG_KIND) from None
     mechanisms = tuple(Mechanism(name) for name in settings.listen_sasl_mechanisms)
     return KeptLogins(path, mechanisms, settings.listen_sasl_session_ms)
 
@@ -55,7 +55,3 @@ def make_lines(name: str, password: str) -> Iterator[str]:
     """A user's lines for the file, one for each mechanism of SCRAM; either is enough for PLAIN."""
     for mechanism in (Mechanism.SCRAM_SHA_256, Mechanism.SCRAM_SHA_512):
         yield user_line(name, make_keys(mechanism, password, token_bytes(SALT_BYTES), ITERATIONS))
-
-
-def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> ConfigError:
-    return ConfigError([Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)])

@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bridge.config.causes import PORT_MAX
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.causes import PORT_MAX, is_address
+from bridge.config.faults import ConfigError, Fault, FaultCode, error_of, fault_of
 from bridge.config.keys import Settings
 from bridge.session.balancers import Balancers, Network
 from bridge.session.broker_addresses import HostPattern
@@ -67,7 +67,7 @@ def _faults_beside(settings: Settings, host: str) -> Iterator[Fault]:
         hint = f"with hosts no broker has a port: remove {given}, or this key"
         yield _fault(f"{given} is given, too", "one of both", hint, FaultCode.CONTRADICTION)
     bootstrap = settings.advertised_host or settings.listen.rpartition(":")[0]
-    if _is_address(bootstrap.strip("[]")):
+    if is_address(bootstrap.strip("[]")):
         hint = "give in advertised.host the name that clients bootstrap to: they ask for no address in TLS"
         seen = f"bootstrap is {bootstrap!r}, an address"
         yield _fault(seen, "a name in advertised.host beside it", hint, FaultCode.CONTRADICTION)
@@ -78,16 +78,8 @@ def _faults_beside(settings: Settings, host: str) -> Iterator[Fault]:
         yield _fault(seen, "another name in advertised.host", hint, FaultCode.CONTRADICTION)
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 def _fault(seen: str, allowed: str, hint: str, code: FaultCode = FaultCode.WRONG_KIND) -> Fault:
-    return Fault(code=code, source="configuration", key=PATTERN, seen=seen, allowed=allowed, hint=hint)
+    return fault_of(PATTERN, seen, allowed, code, hint)
 
 
 # -------- load balancers
@@ -137,4 +129,4 @@ def _plain_network(network: Network) -> Network:
 
 
 def _refuse(seen: str, allowed: str, code: FaultCode, hint: str = "") -> ConfigError:
-    return ConfigError([Fault(code=code, source="configuration", key=FROM, seen=seen, allowed=allowed, hint=hint)])
+    return error_of(FROM, seen, allowed, code, hint)

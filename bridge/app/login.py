@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from bridge.config.causes import is_host
 from bridge.config.configuration import Config
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import FaultCode, error_of
 from bridge.config.keys import Settings
 from bridge.net.own_login import (
     LoginSource,
@@ -48,7 +48,7 @@ def read_login(config: Config, environment: Mapping[str, str]) -> LoginSource | 
 def _read_password(settings: Settings, mechanism: Mechanism, environment: Mapping[str, str]) -> LoginSource:
     _refuse_unread(settings, "upstream.sasl.mechanism: OAUTHBEARER beside it", but=(USERNAME, FILE_KEY, VARIABLE_KEY))
     if not settings.upstream_sasl_username:
-        raise _fault(USERNAME, "nothing is given", "the name to log in with", FaultCode.MISSING)
+        raise error_of(USERNAME, "nothing is given", "the name to log in with", FaultCode.MISSING)
     username = settings.upstream_sasl_username
     password = _from_environment(settings, environment)
     if password:
@@ -63,16 +63,18 @@ def _read_bearer(settings: Settings, environment: Mapping[str, str]) -> LoginSou
         try:
             read_token(settings.upstream_sasl_token_path)
         except SecretUnreadable as problem:
-            raise _fault(TOKEN_KEY, str(problem), "a file that holds one token", FaultCode.WRONG_KIND) from None
+            raise error_of(TOKEN_KEY, str(problem), "a file that holds one token", FaultCode.WRONG_KIND) from None
         return TokenFile(settings.upstream_sasl_token_path)
     url = settings.upstream_sasl_token_endpoint
     if not url:
         seen = "neither it nor upstream.sasl.token.endpoint is given"
-        raise _fault(TOKEN_KEY, seen, "a file that holds one token, or an endpoint that gives some", FaultCode.MISSING)
+        raise error_of(
+            TOKEN_KEY, seen, "a file that holds one token, or an endpoint that gives some", FaultCode.MISSING
+        )
     _check_url(url)
     _check_trust(settings.upstream_sasl_token_trust_path, url)
     if not settings.upstream_sasl_username:
-        raise _fault(USERNAME, "nothing is given", f"the client id for {ENDPOINT_KEY}", FaultCode.MISSING)
+        raise error_of(USERNAME, "nothing is given", f"the client id for {ENDPOINT_KEY}", FaultCode.MISSING)
     secret = _from_environment(settings, environment)
     return TokenEndpoint(
         url=url,
@@ -94,21 +96,21 @@ def _check_url(url: str) -> None:
     if not is_whole or has_login:
         # The URL is not quoted where it holds a login: its password would stand in the log.
         seen = "a login is in it" if has_login else f"{url!r} is no URL"
-        raise _fault(ENDPOINT_KEY, seen, "https://HOST/PATH", FaultCode.WRONG_KIND)
+        raise error_of(ENDPOINT_KEY, seen, "https://HOST/PATH", FaultCode.WRONG_KIND)
     if is_plain and host not in LOOPBACK:
         seen = f"{url!r} would send the secret as it is"
-        raise _fault(ENDPOINT_KEY, seen, "https://HOST/PATH beyond this machine", FaultCode.WRONG_KIND)
+        raise error_of(ENDPOINT_KEY, seen, "https://HOST/PATH beyond this machine", FaultCode.WRONG_KIND)
 
 
 def _check_trust(path: str, url: str) -> None:
     """Asked for at the first login only, it would let a bridge begin that never gets in."""
     if path and urlsplit(url).scheme == "http":
         seen = f"{path!r} is given, and nothing reads it"
-        raise _fault(TRUST_KEY, seen, f"an https URL in {ENDPOINT_KEY}", FaultCode.CONTRADICTION)
+        raise error_of(TRUST_KEY, seen, f"an https URL in {ENDPOINT_KEY}", FaultCode.CONTRADICTION)
     try:
         check_trust(path)
     except SecretUnreadable as problem:
-        raise _fault(TRUST_KEY, str(problem), "a file of certificates as PEM", FaultCode.WRONG_KIND) from None
+        raise error_of(TRUST_KEY, str(problem), "a file of certificates as PEM", FaultCode.WRONG_KIND) from None
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> str:
@@ -118,22 +120,22 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> str
         return ""
     if settings.upstream_sasl_password_path:
         seen = f"{FILE_KEY} is given, too"
-        raise _fault(VARIABLE_KEY, seen, "one place that the password is in", FaultCode.CONTRADICTION)
+        raise error_of(VARIABLE_KEY, seen, "one place that the password is in", FaultCode.CONTRADICTION)
     secret = environment.get(name, "")
     if not secret:
         seen = f"no variable {name!r} is set"
-        raise _fault(VARIABLE_KEY, seen, "the name of a variable that holds the password", FaultCode.MISSING)
+        raise error_of(VARIABLE_KEY, seen, "the name of a variable that holds the password", FaultCode.MISSING)
     return secret
 
 
 def _checked_secret(settings: Settings) -> str:
     path = settings.upstream_sasl_password_path
     if not path:
-        raise _fault(FILE_KEY, "nothing is given", PASSWORD, FaultCode.MISSING)
+        raise error_of(FILE_KEY, "nothing is given", PASSWORD, FaultCode.MISSING)
     try:
         read_secret(path)
     except SecretUnreadable as problem:
-        raise _fault(FILE_KEY, str(problem), PASSWORD, FaultCode.WRONG_KIND) from None
+        raise error_of(FILE_KEY, str(problem), PASSWORD, FaultCode.WRONG_KIND) from None
     return path
 
 
@@ -149,8 +151,4 @@ def _refuse_unread(settings: Settings, allowed: str, but: tuple[str, ...] = ()) 
         (TRUST_KEY, settings.upstream_sasl_token_trust_path),
     ):
         if value and key not in but:
-            raise _fault(key, f"{value!r} is given, and nothing reads it", allowed, FaultCode.CONTRADICTION)
-
-
-def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> ConfigError:
-    return ConfigError([Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)])
+            raise error_of(key, f"{value!r} is given, and nothing reads it", allowed, FaultCode.CONTRADICTION)

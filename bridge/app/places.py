@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bridge.app.settings import BROKER_KEYS, OFF, parse_address, parse_port
-from bridge.config.causes import PORT_MAX, is_host
+from bridge.config.causes import PORT_MAX, is_address, is_host
 from bridge.config.configuration import Config
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import ConfigError, Fault, FaultCode, fault_of
 from bridge.config.keys import KEYS, Settings
 from bridge.config.named_files import is_for_a_shell
 from bridge.config.secrets import without_login
@@ -53,14 +53,14 @@ def judge_advertised_host(settings: Settings) -> None:
     if "*" in host:
         hint = "a star stands for many hosts, and clients are told one: write that; brokers' are in listen.sni.pattern"
         raise _refuse(ADVERTISED, _shown(host), hint)
-    if _NOT_IN_HOSTS.intersection(host) or (":" in host and not _is_address(host)):
+    if _NOT_IN_HOSTS.intersection(host) or (":" in host and not is_address(host)):
         raise _refuse(
             ADVERTISED, _shown(host), "it is no name and no address: write one host, without brackets or login"
         )
-    if not _is_address(host) and not is_host(host):
+    if not is_address(host) and not is_host(host):
         hint = "nobody can look it up: dots part words of 1 to 63 letters, digits and hyphens; write one such name"
         raise _refuse(ADVERTISED, _shown(host), hint)
-    if _LIKE_AN_ADDRESS.fullmatch(host) and not _is_address(host):
+    if _LIKE_AN_ADDRESS.fullmatch(host) and not is_address(host):
         raise _refuse(ADVERTISED, _shown(host), "it looks like an address and is none: each number is from 0 to 255")
 
 
@@ -249,7 +249,7 @@ def _is_asked_by_itself(host: str, listened: str) -> bool:
 
 
 def _is_loopback(host: str) -> bool:
-    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+    return is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def _is_wildcard(host: str) -> bool:
@@ -257,14 +257,6 @@ def _is_wildcard(host: str) -> bool:
         return host == "*" or ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _shown(text: str) -> str:
@@ -288,4 +280,4 @@ def _fault(
     code: FaultCode = FaultCode.WRONG_KIND,
     allowed: str = "a host",
 ) -> Fault:
-    return Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed, hint=hint)
+    return fault_of(key, seen, allowed, code, hint)

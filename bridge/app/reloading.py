@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import trio
 
@@ -11,7 +11,7 @@ from bridge.app.rules import route_rules, tell_findings, tell_rules
 from bridge.app.service_notices import ServiceNotices
 from bridge.app.settings import RuledSettings
 from bridge.config.configuration import Config
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import ConfigError, Fault, FaultCode, fault_of
 from bridge.config.keys import KEYS
 from bridge.config.secrets import shown
 from bridge.coordinators.placement import GroupPlaces
@@ -122,13 +122,11 @@ class Configured:
         for key in self._changed(config):
             if key not in RELOADABLE:
                 value = shown(KEYS[key], getattr(config.settings, KEYS[key].field_name))
-                seen, wanted = f"{value} is not what the bridge runs with", "the value of the start, or a restart"
-                yield config.placed(_fixed(key, seen, wanted))
+                yield _fixed(key, f"{value} is not what the bridge runs with", "the value of the start, or a restart")
         for rule in config.rules:
             if rule.road in self.unwritten:
                 seen = f"the journal of road {rule.road} could not be opened at the start, which is in the log"
-                wanted = "roads whose groups are written down, or a restart"
-                yield config.placed(_fixed(RULES, seen, wanted, rule.line))
+                yield _fixed(RULES, seen, "roads whose groups are written down, or a restart", rule.line)
 
     def _tell_changes(self, config: Config, log_level: str) -> Iterator[str]:
         for key in self._changed(config):
@@ -153,8 +151,7 @@ def reload_line(reload: Reload) -> str:
 
 
 def _fixed(key: str, seen: str, allowed: str, line: int = 0) -> Fault:
-    source = "configuration"
-    return Fault(code=FaultCode.NEEDS_RESTART, source=source, key=key, seen=seen, allowed=allowed, line=line)
+    return replace(fault_of(key, seen, allowed, FaultCode.NEEDS_RESTART), line=line)
 
 
 def _refused(reasons: Iterable[str], *, is_dry_run: bool) -> Reload:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bridge.config.configuration import Config, GroupRule
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import CONFIGURATION, ConfigError, Fault, FaultCode
 from bridge.coordinators.embedded.regular_expressions import read_regex
 from bridge.migration.patterns import Form, Matches, Pattern, PatternUnreadable, make_matcher
 from bridge.migration.route import Rule
@@ -28,7 +28,7 @@ def route_rules(config: Config) -> tuple[Rule, ...]:
 def _regex_fault(rule: GroupRule, problem: PatternUnreadable) -> Fault:
     return Fault(
         code=FaultCode.WRONG_RULE,
-        source="configuration",
+        source=CONFIGURATION,
         key="regex",
         seen=f"{rule.match!r}: {problem}",
         allowed="an RE2 expression for group ids",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bridge.admin.certificates import ALLOWED, CertificateRoles, RolesUnreadable, parse_roles
 from bridge.app.listening import read_host_pattern
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import ConfigError, FaultCode, fault_of
 from bridge.config.keys import Settings
 from bridge.config.named_files import FileUnreadable, read_text
 from bridge.net.clock import wall_ms
@@ -62,12 +62,12 @@ class _Side:
 
     def missing(self, file: TlsFile, wanted: str) -> ConfigError:
         """What to raise where a file is not given that has to be."""
-        return ConfigError([_fault(f"{self.name}.{file.value}", "nothing is given", wanted, FaultCode.MISSING)])
+        return ConfigError([fault_of(f"{self.name}.{file.value}", "nothing is given", wanted, FaultCode.MISSING)])
 
     def refuse(self, files: Iterable[TlsFile], wanted: str) -> None:
         """Raises ConfigError for files that are given and not read: whoever gave them believes that they count."""
         faults = [
-            _fault(
+            fault_of(
                 f"{self.name}.{file.value}", f"{path} is given, and nothing reads it", wanted, FaultCode.CONTRADICTION
             )
             for file in files
@@ -212,7 +212,7 @@ def _served(side: _Side, asked: _Asked, *, is_on: bool) -> ClientTls | None:
         if asked.certificates is not ClientCertificates.NONE:
             # Whoever wrote it believes that nobody comes without a certificate, and everybody does.
             seen = f"certificates are {asked.certificates.value}, and nobody asks for them without TLS"
-            raise ConfigError([_fault(auth_key, seen, f"{side.name}: true beside it", FaultCode.CONTRADICTION)])
+            raise ConfigError([fault_of(auth_key, seen, f"{side.name}: true beside it", FaultCode.CONTRADICTION)])
         return None
     if asked.certificates is ClientCertificates.NONE:
         side.refuse((TlsFile.TRUST, TlsFile.TRUST_PASSWORD), f"{auth_key}: requested or required beside it")
@@ -239,8 +239,4 @@ def _served(side: _Side, asked: _Asked, *, is_on: bool) -> ClientTls | None:
 
 def _unusable(side: str, problem: TlsUnusable) -> ConfigError:
     key = f"{side}.{problem.file.value}"
-    return ConfigError([_fault(key, problem.seen, problem.allowed, FaultCode.WRONG_KIND)])
-
-
-def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> Fault:
-    return Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)
+    return ConfigError([fault_of(key, problem.seen, problem.allowed, FaultCode.WRONG_KIND)])

@@ -77,3 +77,17 @@ class ConfigError(Exception):
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__("\n".join(map(str, faults)))
         self.faults = tuple(faults)
+
+
+CONFIGURATION = "configuration"
+"""The source of what is judged when all has been read: a value may be from a file, a variable or the command line."""
+
+
+def fault_of(key: str, seen: str, allowed: str, code: FaultCode = FaultCode.WRONG_KIND, hint: str = "") -> Fault:
+    """What is wrong with the value of a key, wherever that was given."""
+    return Fault(code=code, source=CONFIGURATION, key=key, seen=seen, allowed=allowed, hint=hint)
+
+
+def error_of(key: str, seen: str, allowed: str, code: FaultCode = FaultCode.WRONG_KIND, hint: str = "") -> ConfigError:
+    """The same as all that is to be said."""
+    return ConfigError([fault_of(key, seen, allowed, code, hint)])

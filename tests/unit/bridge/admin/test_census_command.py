@@ -5,7 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from bridge.admin.census_command import COLUMNS, Answer, census, group_row, move_lines, obstacle_lines
+from bridge.admin.census_command import COLUMNS, census, group_row, move_lines, obstacle_lines
+from bridge.admin.rows import Answer
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import Census
 from tests.support.admin_served import admin_api, something_else
@@ -90,15 +91,6 @@ def test_json_is_the_answer_of_the_api() -> None:
     with admin_api(surveys=StillSurveys()) as address:
         ran = run("--json", "--admin", address)
     assert [group["group_id"] for group in json.loads(ran.output)["groups"]] == ["orders", "workers"]
-
-
-def test_json_of_one_group_is_the_answer_with_that_group() -> None:
-    """It was a table, which no program reads; and one that is not there is a failure all the same."""
-    with admin_api(surveys=StillSurveys()) as address:
-        whole, one, none = (run(*words, "--json", "--admin", address) for words in ([], ["workers"], ["nobody"]))
-    told, only = json.loads(whole.output), json.loads(one.output)
-    assert only == {**told, "groups": [group for group in told["groups"] if group["group_id"] == "workers"]}
-    assert (one.exit_code, none.exit_code) == (0, 1)
 
 
 def test_no_groups_are_said_in_words() -> None:

@@ -9,9 +9,11 @@ from bridge.admin.documents import encode, group_document, groups_document
 from bridge.admin.rows import (
     GROUP_COLUMNS,
     MEMBER_COLUMNS,
+    cell,
     converted_rows,
     group_lines,
     group_rows,
+    mappings,
     member_rows,
     partitions_text,
     seat_rows,
@@ -84,3 +86,15 @@ def test_members_of_a_conversion_notice_something_or_nothing() -> None:
 def test_other_shapes_have_no_rows(answer: dict[str, object]) -> None:
     """Another version of the bridge may say other things."""
     assert (group_rows(answer), member_rows(answer)) == ([], [])
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "-"), ("", "-"), (0, "0"), (False, "False"), ("a", "a")])
+def test_only_what_is_not_there_is_a_dash(value: object, shown: str) -> None:
+    """A lag of 0 is a lag."""
+    assert cell(value) == shown
+
+
+def test_answers_of_other_releases_may_have_anything_in_a_place() -> None:
+    """What is no list of objects has none."""
+    assert mappings([{"a": 1}, "b", None]) == [{"a": 1}]
+    assert mappings({"a": 1}) == mappings(None) == []
