@@ -8,7 +8,7 @@ import confluent_kafka
 
 from bridge.demo.events import EventWriter, Partition, Protocol, now_ns
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
-from bridge.demo.members.recorder import Recorder
+from bridge.demo.members.recorder import Recorder, consume
 
 RECORDS_PER_TURN = 2000
 POLL_S = 0.1
@@ -43,7 +43,7 @@ def consumer_settings(options: MemberOptions) -> dict[str, Setting]:
     return settings
 
 
-class Member:
+class ConfluentMember:
     """The consumer and its recorder; callbacks run inside poll and close, on the main thread."""
 
     def __init__(self, options: MemberOptions, recorder: Recorder) -> None:
@@ -114,17 +114,10 @@ def _partition(partition: confluent_kafka.TopicPartition) -> Partition:
 
 def main(arguments: list[str]) -> None:
     """Run one member until SIGTERM."""
-    options = parse_member_options(arguments)
-    stop = StopSignal()
+    options, stop = parse_member_options(arguments), StopSignal()
     recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
     recorder.start("confluent-kafka", f"{version('confluent-kafka')} (librdkafka {confluent_kafka.libversion()[0]})")
-    member = Member(options, recorder)
-    while not stop.is_set():
-        member.take()
-        member.commit(recorder.due_commit())
-    member.commit(recorder.due_commit(now=True))
-    member.close()
-    recorder.end()
+    consume(ConfluentMember(options, recorder), recorder, stop.is_set)
 
 
 if __name__ == "__main__":

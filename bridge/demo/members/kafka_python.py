@@ -12,7 +12,7 @@ from kafka.errors import KafkaError
 
 from bridge.demo.events import EventWriter, Partition, Protocol, now_ns
 from bridge.demo.members.process import MemberOptions, StopSignal, parse_member_options
-from bridge.demo.members.recorder import Recorder
+from bridge.demo.members.recorder import Recorder, consume
 
 POLL_MS = 100
 CLOSE_MS = 5000
@@ -52,7 +52,7 @@ def consumer_settings(options: MemberOptions) -> dict[str, object]:
     return settings
 
 
-class Member:
+class KafkaPythonMember:
     """The consumer and its recorder; it is its own rebalance listener, called on the library's I/O thread."""
 
     def __init__(self, options: MemberOptions, recorder: Recorder) -> None:
@@ -113,7 +113,7 @@ class Member:
         self._recorder.commit(offsets)
 
 
-kafka.AsyncConsumerRebalanceListener.register(Member)
+kafka.AsyncConsumerRebalanceListener.register(KafkaPythonMember)
 """A virtual subclass, because the library is untyped and a real one would make the class untyped too."""
 
 
@@ -130,17 +130,10 @@ def _wire_offsets(offsets: Mapping[Partition, int]) -> dict[kafka.TopicPartition
 
 def main(arguments: list[str]) -> None:
     """Run one member until SIGTERM."""
-    options = parse_member_options(arguments)
-    stop = StopSignal()
+    options, stop = parse_member_options(arguments), StopSignal()
     recorder = Recorder(options, EventWriter(sys.stdout), now_ns)
     recorder.start("kafka-python", kafka.__version__)
-    member = Member(options, recorder)
-    while not stop.is_set():
-        member.take()
-        member.commit(recorder.due_commit())
-    member.commit(recorder.due_commit(now=True))
-    member.close()
-    recorder.end()
+    consume(KafkaPythonMember(options, recorder), recorder, stop.is_set)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ and how far it has come in each partition.
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 from bridge.demo.events import (
     Assigned,
@@ -166,3 +167,29 @@ class Recorder:
         at_ns = self._now_ns()
         for span in self._progress.take_spans():
             self._writer.write(Consumed(at_ns=at_ns, partition=span.partition, first=span.first, last=span.last))
+
+
+class Consuming(Protocol):
+    """A consumer of whichever library, which tells its recorder what it does."""
+
+    def take(self) -> None:
+        """Process what has arrived."""
+        ...
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Commit these, if they are any, and wait."""
+        ...
+
+    def close(self) -> None:
+        """Leave the group; the revoked callback runs inside."""
+        ...
+
+
+def consume(member: Consuming, recorder: Recorder, is_over: Callable[[], bool]) -> None:
+    """Process and commit until it is over; then commit what is left, and leave."""
+    while not is_over():
+        member.take()
+        member.commit(recorder.due_commit())
+    member.commit(recorder.due_commit(now=True))
+    member.close()
+    recorder.end()

@@ -52,7 +52,7 @@ class SlowRecorder(Recorder):
         return offsets
 
 
-class ConfluentActor(confluent.Member):
+class ConfluentActor(confluent.ConfluentMember):
     """librdkafka's member."""
 
     def __init__(self, options: MemberOptions, recorder: Recorder, role: Role) -> None:
@@ -83,7 +83,7 @@ def assign_late(wait_s: float, until: str) -> None:
     RangePartitionAssignor.assign = staticmethod(assign_then)
 
 
-class KafkaPythonActor(kafka_python.Member):
+class KafkaPythonActor(kafka_python.KafkaPythonMember):
     """kafka-python's member."""
 
     def __init__(self, options: MemberOptions, recorder: Recorder, role: Role) -> None:

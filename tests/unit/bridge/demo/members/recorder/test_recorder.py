@@ -3,6 +3,7 @@
 import io
 import itertools
 import os
+from collections.abc import Mapping
 
 from bridge.demo.events import (
     Assigned,
@@ -21,7 +22,7 @@ from bridge.demo.events import (
     decode_event,
 )
 from bridge.demo.members.process import parse_member_options
-from bridge.demo.members.recorder import Recorder
+from bridge.demo.members.recorder import Recorder, consume
 
 P0, P1 = Partition("t", 0), Partition("t", 1)
 NEEDED = ("--bootstrap", "h:1", "--group", "g", "--topic", "t", "--name", "n", "--commit-interval-ms", "1000")
@@ -120,3 +121,34 @@ def test_end_tells_the_last_records_first() -> None:
         Consumed(at_ns=1, partition=P0, first=0, last=2),
         Ended(at_ns=1),
     ]
+
+
+class Consumer:
+    """One that is handed a record of P0 each time, and whose broker takes every commit."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.taken = 0
+
+    def take(self) -> None:
+        self._recorder.process(P0, self.taken)
+        self.taken += 1
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        if offsets:
+            self._recorder.commit(offsets)
+
+    def close(self) -> None:
+        self.commit(self._recorder.revoke([P0]))
+        self._recorder.release([P0])
+
+
+def test_what_is_left_is_committed_before_the_member_leaves() -> None:
+    """The interval is not over then; in its callback nothing is left to commit."""
+    book = Book()
+    book.recorder.assign([P0])
+    consumer = Consumer(book.recorder)
+    consume(consumer, book.recorder, lambda: consumer.taken == 3)
+    told = [event for event in book.events() if not isinstance(event, Assigned)]
+    assert [type(event) for event in told] == [Consumed, Committed, Consumed, Committed, Revoked, Ended]
+    assert [event.offsets for event in told if isinstance(event, Committed)] == [((P0, 1),), ((P0, 3),)]
