@@ -5,7 +5,7 @@ from dataclasses import fields
 from enum import StrEnum
 
 from bridge.telemetry.schema.facts import GroupFact, MemberFact, MemberInputs
-from bridge.telemetry.schema.fields import FACT_FIELDS, KINDS, SCHEMA_VERSION, STAMP_FIELDS, Field, Kind
+from bridge.telemetry.schema.fields import FACT_FIELDS, KINDS, SCHEMA_VERSION, STAMP_FIELDS, EventKind, Field
 from bridge.telemetry.schema.terms import (
     Carrier,
     Cause,
@@ -62,7 +62,7 @@ def _shared_pages() -> Iterator[str]:
         yield _table({name: FACT_FIELDS[name] for name in names})
 
 
-def _kind_page(kind: Kind) -> str:
+def _kind_page(kind: EventKind) -> str:
     title, common = _common(kind)
     own = [name for name in kind.field_names if name not in common]
     parts = [f"### `{kind.name}`", " ".join(kind.meaning.split())]
@@ -73,7 +73,7 @@ def _kind_page(kind: Kind) -> str:
     return "\n\n".join(parts)
 
 
-def _common(kind: Kind) -> tuple[str, frozenset[str]]:
+def _common(kind: EventKind) -> tuple[str, frozenset[str]]:
     for number, (title, shared) in enumerate(SHARED):
         if issubclass(kind.fact, shared):
             names = [name for name, _ in reversed(SHARED[number:])]

@@ -64,6 +64,5 @@ def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
         return None
     return Refusal(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them: check "
-        "bootstrap, and that the cluster runs",
+        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them",
     )

@@ -9,8 +9,7 @@ from bridge.admin.contracts import (
     RemovedSeat,
 )
 from bridge.app.views import by_topic
-from bridge.coordinators.embedded.operators import Conversion as Done
-from bridge.coordinators.embedded.operators import MemberPreview, Operators
+from bridge.coordinators.embedded.operators import GroupConversion, MemberPreview, Operators
 from bridge.engine.commands import GroupType
 from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode
@@ -40,7 +39,7 @@ class AppCommands:
         return None if done is None else _converted(conversion, done)
 
 
-def _converted(conversion: Conversion, done: Done) -> ConversionResult:
+def _converted(conversion: Conversion, done: GroupConversion) -> ConversionResult:
     return ConversionResult(
         group=conversion.group,
         to=conversion.to,

@@ -187,7 +187,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             await nursery.start(upstream.run)
             moving.live.start_in(nursery)
             proxy = await _start_proxy(nursery, settings, services)
-            questions.attach(proxy.cluster, proxy.room)
+            questions.attach(proxy.cluster, proxy.descriptors)
             watch.name_brokers(proxy.brokers)
             _start_jobs(nursery, failures, groups, watch)
             _introduce(proxy.cluster, between, places)

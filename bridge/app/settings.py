@@ -10,7 +10,7 @@ from bridge.app.rules import route_rules, rule_matcher
 from bridge.app.tls import broker_tls, client_tls
 from bridge.config.causes import PORT_MAX, cause_of_address, is_host, is_ipv6_address, is_number
 from bridge.config.configuration import Config
-from bridge.config.faults import ConfigError, Fault, FaultCode
+from bridge.config.faults import ConfigError, FaultCode, fault_of
 from bridge.config.keys import Settings
 from bridge.config.secrets import without_login
 from bridge.config.sources import read_environment
@@ -18,11 +18,12 @@ from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import GroupType
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from bridge.net.settings import ProxySettings
 from bridge.session.broker_addresses import Address
 from bridge.session.limits import Limits
-from translators.classic_member.states import Limits as MemberLimits
+from translators.classic_member.states import MemberLimits
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import GroupId
 from translators.dialects.kept_names import NAME_CHARS_MAX
 
@@ -39,7 +40,7 @@ def proxy_settings(config: Config) -> ProxySettings:
     """What the net room is told; raises ConfigError for addresses that are none, and `read_login`'s own."""
     settings = config.settings
     if not settings.bootstrap:
-        raise ConfigError([_fault("bootstrap", "nothing is given", "HOST:PORT of a broker", FaultCode.MISSING)])
+        raise ConfigError([fault_of("bootstrap", "nothing is given", "HOST:PORT of a broker", FaultCode.MISSING)])
     listen = parse_address("listen", settings.listen)
     limits = Limits(
         connections_max=settings.limits_connections_max,
@@ -98,7 +99,7 @@ def engine_settings(config: Config, assignors: Collection[str] = registry) -> En
             own = rule.settings(config.settings).group_consumer_assignors
             chosen[f"rule {rule.match!r}: {ASSIGNORS_KEY}"] = own
     faults = [
-        _fault(key, f"no assignor is named {name!r}", ", ".join(sorted(assignors)), FaultCode.WRONG_KIND)
+        fault_of(key, f"no assignor is named {name!r}", ", ".join(sorted(assignors)), FaultCode.WRONG_KIND)
         for key, names in chosen.items()
         for name in names
         if name not in assignors
@@ -193,10 +194,10 @@ def parse_address(key: str, text: str) -> Address:
         host = host[1:-1]
     is_one = is_ipv6_address(host) if is_ipv6 else ":" not in host and is_host(host) and host.isprintable()
     if not colon or not is_one or not is_number(port) or int(port) > PORT_MAX:
-        fault = _fault(key, f"{without_login(text)!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)
+        fault = fault_of(key, f"{without_login(text)!r} is no address", "HOST:PORT", FaultCode.WRONG_KIND)
         raise ConfigError([replace(fault, hint=cause_of_address(text))])
     if int(port) == 0 and key in BROKER_KEYS:
-        fault = _fault(key, f"{text!r} names port 0, where nobody listens", "HOST:PORT", FaultCode.WRONG_KIND)
+        fault = fault_of(key, f"{text!r} names port 0, where nobody listens", "HOST:PORT", FaultCode.WRONG_KIND)
         raise ConfigError([replace(fault, hint="give the port of the broker's listener, 9092 as a rule")])
     return Address(host, int(port))
 
@@ -205,7 +206,7 @@ def parse_port(text: str) -> tuple[int, int]:
     """NODE=PORT as the node's id and its port; raises ConfigError."""
     node, equals, port = text.partition("=")
     if not equals or not is_number(node) or not is_number(port) or not 0 < int(port) <= PORT_MAX:
-        fault = _fault("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)
+        fault = fault_of("listen.ports", f"{text!r} names no port", "NODE=PORT", FaultCode.WRONG_KIND)
         hint = "write pairs with commas between them and nothing around, as in 1=9193,2=9194"
         raise ConfigError([replace(fault, hint=hint)])
     return int(node), int(port)
@@ -218,7 +219,3 @@ def _engine(settings: Settings) -> EngineSettings:
         group_consumer_migration_policy=MigrationPolicy(settings.group_consumer_migration_policy),
         group_begins_classic=settings.embedded_initial_group_type == GroupType.CLASSIC.value,
     )
-
-
-def _fault(key: str, seen: str, allowed: str, code: FaultCode) -> Fault:
-    return Fault(code=code, source="configuration", key=key, seen=seen, allowed=allowed)

@@ -42,7 +42,7 @@ class Ears:
     addresses: Callable[[], Iterable[Address]]
 
 
-class Configured(Protocol):
+class CurrentConfig(Protocol):
     """Holds the configuration that counts at the moment: it may be read again."""
 
     config: Config
@@ -52,7 +52,7 @@ class Configured(Protocol):
 class SurveyParts:
     """All that a look at a cluster is taken with; a probe joins by an id that no member has had."""
 
-    configured: Configured
+    configured: CurrentConfig
     cluster: UpstreamCluster
     broker: Broker
     fresh_member_id: Callable[[], MemberId]

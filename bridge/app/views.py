@@ -32,7 +32,6 @@ from translators.classic_member.states import (
     State,
     seated,
 )
-from translators.classic_member.states import Leaving as LeavingState
 from translators.classic_member.tenure import generation_of, usable
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
 from translators.dialects.errors import Refusal
@@ -360,7 +359,7 @@ def _generation(state: State | None) -> int | None:
     match state:
         case None:
             return None
-        case Absent() | LeavingState():
+        case Absent() | Leaving():
             return None
         case Fenced() | PreparingRebalance() | CompletingRebalance() | Stable():
             return generation_of(state.tenure)

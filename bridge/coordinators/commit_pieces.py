@@ -9,7 +9,7 @@ from itertools import chain
 from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.log_lines import EMBEDDED
-from bridge.session.contracts import BrokerAccess
+from bridge.session.contracts import BrokerAccess, Deliver
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.dialects.classic import Heartbeat, LeaveGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -23,7 +23,6 @@ PIECE_PARTITIONS = 1_000
 
 LOG = logging.getLogger("epochbridge.coordinators")
 Begin = Callable[[RequestRef, BrokerAccess, Commit], None]
-Deliver = Callable[[RequestRef, GroupReply], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 import logging
 from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import dataclass
-from typing import Protocol
 
 import trio
 
 from bridge.coordinators.durability import EntryBlocks
 from bridge.ports import Condense, Journal, JournalFull, JournalUnavailable
-from bridge.session.contracts import Access
+from bridge.session.contracts import Access, Deliver
 from bridge.supervision import COMPACTION, Failures, start_guarded
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import HeartbeatReply
@@ -25,13 +24,6 @@ RETRY_MAX_S = 30.0
 
 LOG = logging.getLogger("epochbridge.coordinators")
 _GOING_BACK = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "a turn failed: the groups go back to what is written")
-
-
-class Deliver(Protocol):
-    """Hands an answer to the connection that waits for it; one to a connection that is gone is dropped."""
-
-    def __call__(self, ref: RequestRef, reply: GroupReply) -> None:
-        """Deliver it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +284,7 @@ class Ledger:
             try:
                 await self._journal.compact(self._condense)
             except JournalUnavailable as problem:
-                told = "EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing: see its disk"
-                LOG.warning(told, problem)
+                LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
                 return False
             except Exception:
                 LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")

@@ -17,7 +17,7 @@ from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
     Leaving,
-    Limits,
+    MemberLimits,
     Membership,
     NotCalled,
     PreparingRebalance,
@@ -48,7 +48,7 @@ _UNKNOWN = (NOBODY, NOWHERE)
 class Machines:
     """One state a member, keyed by group and member id; an absent member takes no place."""
 
-    def __init__(self, limits: Limits, road: str = EMBEDDED) -> None:
+    def __init__(self, limits: MemberLimits, road: str = EMBEDDED) -> None:
         self.limits = limits
         self.road = road
         """By which their requests come, for log lines."""

@@ -18,12 +18,13 @@ from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.deadlines import Alarm
 from bridge.coordinators.durability import Recorded, condense
 from bridge.coordinators.exchange import TurnResult
-from bridge.coordinators.ledger import Deliver, Ledger
+from bridge.coordinators.ledger import Ledger
 from bridge.coordinators.offset_requests import Commit
 from bridge.coordinators.owner import GroupOwner
 from bridge.coordinators.turn_times import TurnTimes
 from bridge.log_lines import Line, LogFields, RateLimitedLog, origin_of
 from bridge.ports import Clock, Journal, OrderT
+from bridge.session.contracts import Deliver
 from bridge.supervision import LEDGER, OWNER, TURN, Failures, start_job
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.classic import Heartbeat

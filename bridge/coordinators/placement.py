@@ -3,13 +3,12 @@ their brokers before the first of their requests is answered or passed on.
 """
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import trio
 
+from bridge.coordinators.shared_looks import SharedLook, shared_look
 from bridge.log_lines import LogFields
 from bridge.migration.look_turns import LookTurns
 from bridge.migration.placement import (
@@ -49,20 +48,8 @@ _IS_SAID = frozenset(
     }
 )
 _NOT_ASKED = ErrorCode.COORDINATOR_NOT_AVAILABLE
-KeyT = TypeVar("KeyT", bound=Hashable)
 Lives = Callable[[GroupId], Road | None]
 """The road on which the bridge has members of a group; None: it has none."""
-
-
-@dataclass(slots=True)
-class _Look:
-    """One question for a group, on which all of its requests wait, unless whose it is hangs up: `is_over` then stays
-    False.
-    """
-
-    refusal: Refusal | None = None
-    is_over: bool = False
-    done: trio.Event = field(default_factory=trio.Event)
 
 
 class GroupPlaces:
@@ -83,8 +70,8 @@ class GroupPlaces:
         self._lives = lives
         self._holds = holds
         self._now_ms = now_ms
-        self._asked: dict[tuple[GroupId, str], _Look] = {}
-        self._looks: dict[GroupId, _Look] = {}
+        self._asked: dict[tuple[GroupId, str], SharedLook] = {}
+        self._looks: dict[GroupId, SharedLook] = {}
         self._turns = LookTurns[trio.Event](LOOKS_AT_ONCE_MAX)
         self._looked_ms: dict[GroupId, int] = {}
         self._joined_ms: dict[GroupId, int] = {}
@@ -157,7 +144,7 @@ class GroupPlaces:
                 return None
         elif self.is_known(group_id):
             return None
-        with _kept(self._asked, key) as asked:
+        with shared_look(self._asked, key) as asked:
             asked.refusal = await self._look_in_turn(group_id, client_host)
             asked.is_over = True
         return asked.refusal
@@ -169,13 +156,13 @@ class GroupPlaces:
         try:
             with trio.fail_after(LOOK_TIMEOUT_S):
                 await ticket.wait()
-                while (begun := self._looks.get(group_id)) is not None:
-                    await begun.done.wait()
-                    if begun.is_over:
-                        return begun.refusal
+                while (running := self._looks.get(group_id)) is not None:
+                    await running.done.wait()
+                    if running.is_over:
+                        return running.refusal
                 if self._was_looked_up(group_id):
                     return None
-                with _kept(self._looks, group_id) as look:
+                with shared_look(self._looks, group_id) as look:
                     look.refusal = await self._look(group_id)
                     look.is_over = True
                 return look.refusal
@@ -288,17 +275,6 @@ class GroupPlaces:
 def _begin(tickets: Iterable[trio.Event]) -> None:
     for ticket in tickets:
         ticket.set()
-
-
-@contextmanager
-def _kept(looks: dict[KeyT, _Look], key: KeyT) -> Iterator[_Look]:
-    """A look that others find there, and wait for, until it is over or nobody's any more."""
-    look = looks[key] = _Look()
-    try:
-        yield look
-    finally:
-        del looks[key]
-        look.done.set()
 
 
 def _fields(stay: Stay) -> LogFields:

@@ -11,7 +11,7 @@ from typing import assert_never
 
 import trio
 
-from bridge.migration.moves.round import begin, next_deadline, step
+from bridge.migration.moves.round import REASON, begin, next_deadline, step
 from bridge.migration.moves.round_values import (
     AnswerLost,
     AskInPlace,
@@ -43,7 +43,6 @@ FAREWELL_S = 5.0
 """How long a round that failed waits for the answer to its LeaveGroup: what it leaves behind ends with its session."""
 OWN = "epochbridge"
 """In whose name members are removed."""
-REASON = "epochbridge moves the group"
 _COME_AGAIN = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,

@@ -3,34 +3,14 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TypedDict, cast
 
-from translators.dialects.configs import Alteration, ConfigType, Operation
+from translators.dialects.configs import Alteration, ConfigType, MigrationPolicy, Operation
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
 
 # ----------------------------------------------------------------------------------------- settings
 # The engine's settings under Kafka's own names, with Kafka 4.3's defaults.
-
-
-class MigrationPolicy(StrEnum):
-    """Which way groups may change their type by somebody's coming or going (`group.consumer.migration.policy`)."""
-
-    BIDIRECTIONAL = "bidirectional"
-    UPGRADE = "upgrade"
-    DOWNGRADE = "downgrade"
-    DISABLED = "disabled"
-
-    @property
-    def upgrades(self) -> bool:
-        """Whether the first KIP-848 member turns a classic group into a consumer group."""
-        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE}
-
-    @property
-    def downgrades(self) -> bool:
-        """Whether a group turns classic when its last KIP-848 member is gone."""
-        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

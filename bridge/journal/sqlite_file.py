@@ -249,7 +249,7 @@ def refuse_strangers(path: Path) -> None:
         with closing(sqlite3.connect(place, timeout=0, uri=True)) as looked_at:
             version = sqlite_schema.schema_version(looked_at, path)
         if version == 0 and log.exists():
-            # What was made last, if that is all there is, is in the log alone, which SQLite looks at with its locks.
+            # A journal that was only just made is in the log alone, and SQLite takes its locks to look there.
             with closing(sqlite3.connect(":memory:")) as looked_at:
                 looked_at.deserialize(settled(path.read_bytes(), log.read_bytes()))
                 sqlite_schema.schema_version(looked_at, path)

@@ -6,6 +6,8 @@ It must not conclude from a version's number what a probe can find out.
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
+from translators.dialects.configs import MigrationPolicy
+
 
 class TakeOver(StrEnum):
     """How a classic member becomes a member of the consumer protocol in its place, without a rebalance."""
@@ -19,25 +21,6 @@ class TakeOver(StrEnum):
     IMPOSSIBLE = auto()
     """The cluster has no consumer protocol, or has it turned off."""
     UNKNOWN = auto()
-
-
-class MigrationPolicy(StrEnum):
-    """Kafka's `group.consumer.migration.policy`."""
-
-    BIDIRECTIONAL = auto()
-    UPGRADE = auto()
-    DOWNGRADE = auto()
-    DISABLED = auto()
-
-    @property
-    def upgrades(self) -> bool:
-        """Whether a classic group may become a consumer group."""
-        return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE)
-
-    @property
-    def downgrades(self) -> bool:
-        """Whether a consumer group becomes a classic one behind the last member that speaks KIP-848."""
-        return self in (MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE)
 
 
 class Known(StrEnum):

@@ -6,7 +6,8 @@ The table is Kafka's: which release a broker is shows in the highest `metadata.v
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.counts import read_count
 
 LONG_MAX = 2**63 - 1

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
 from bridge.migration.broker_facts import GROUP_VERSION, POLICY, BrokerFacts
 from bridge.migration.probe import PROBE_GROUP_PREFIX
+from translators.dialects.configs import MigrationPolicy
 
 SKEW_MAX_MS = 1_000
 """Clocks that differ by less are no news: traces and event logs of both are still read side by side."""

@@ -6,10 +6,11 @@ It is a pure function over what was seen.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bridge.migration.abilities import BrokerAbilities, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.reasons import Assessment, Reason, Weight
 from bridge.migration.route import ROADS_OF_RULES, Road
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.consumer_protocol import TRANSLATABLE
 from translators.dialects.counts import counted
 from translators.dialects.errors import quote

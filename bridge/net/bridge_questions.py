@@ -13,7 +13,7 @@ from bridge.log_lines import LogFields
 from bridge.migration.missing_rights import Resource, Right
 from bridge.net.broker_connection import BrokerClosed, exchange
 from bridge.net.cluster import OWN_CLIENT_ID, UpstreamCluster
-from bridge.net.descriptors import Room
+from bridge.net.descriptors import FreeDescriptors
 from bridge.net.own_login import RenewedLogin
 from bridge.net.transport import Transport
 from bridge.ports import BrokerUnreachable, ClusterTopics, GroupRefused
@@ -110,12 +110,12 @@ class BridgeQuestions:
         self._coordinators: KeptNames[int] = KeptNames(COORDINATORS_MAX)
         self._kept: tuple[GroupId, OwnConnection] | None = None
         """The group whose coordinator was asked last, and how."""
-        self._room: Room | None = None
+        self._descriptors: FreeDescriptors | None = None
 
-    def attach(self, cluster: UpstreamCluster, room: Room | None = None) -> None:
-        """Ask this cluster from now on; where clients are served, within the room that they leave."""
+    def attach(self, cluster: UpstreamCluster, descriptors: FreeDescriptors | None = None) -> None:
+        """Ask this cluster from now on; where clients are served, with what they leave of the descriptors."""
         self._attached = cluster
-        self._room = room
+        self._descriptors = descriptors
 
     @property
     def _cluster(self) -> UpstreamCluster:
@@ -229,12 +229,12 @@ class BridgeQuestions:
 
     def reserve(self, connections: int) -> int:
         """See `ports.Coordinators`."""
-        return 0 if self._room is None else self._room.reserve(connections)
+        return 0 if self._descriptors is None else self._descriptors.reserve(connections)
 
     def give_back(self, connections: int) -> None:
         """See `ports.Coordinators`."""
-        if self._room is not None:
-            self._room.give_back(connections)
+        if self._descriptors is not None:
+            self._descriptors.give_back(connections)
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""
@@ -271,10 +271,7 @@ class BridgeQuestions:
         if node_id not in self._cluster.directory.brokers:
             await self._cluster.refresh()
         if node_id not in self._cluster.directory.brokers:
-            raise BrokerUnreachable(
-                f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata; it may be starting or "
-                "ending: see whether it runs, and ask again"
-            )
+            raise BrokerUnreachable(f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata")
 
     async def _ask(self, node_id: int, request: Request, kind: type[ReplyT]) -> ReplyT:
         return _expected(node_id, request, await self._answer(node_id, request), kind)

@@ -82,7 +82,7 @@ class LoginConnection:
     version: int = AUTHENTICATE_VERSION
 
 
-async def log_in(asker: LoginConnection, proof: Credentials | BearerToken) -> int:
+async def log_in(connection: LoginConnection, proof: Credentials | BearerToken) -> int:
     """Say who the bridge is; gives how long that lasts, in ms, 0 for ever (KIP-368).
 
     Raises LoginRefused, and BrokerUnreachable when the connection ends.
@@ -90,19 +90,19 @@ async def log_in(asker: LoginConnection, proof: Credentials | BearerToken) -> in
     name = repr(proof.username) if isinstance(proof, Credentials) else "whom its token names"
     try:
         if isinstance(proof, BearerToken):
-            await _shake_hands(asker, Mechanism.OAUTHBEARER)
-            return await _show_token(asker, proof)
-        await _shake_hands(asker, proof.mechanism)
+            await _shake_hands(connection, Mechanism.OAUTHBEARER)
+            return await _show_token(connection, proof)
+        await _shake_hands(connection, proof.mechanism)
         if proof.mechanism is Mechanism.PLAIN:
-            return (await _authenticate(asker, plain_token(proof))).lifetime_ms
-        return await _prove(asker, proof)
+            return (await _authenticate(connection, plain_token(proof))).lifetime_ms
+        return await _prove(connection, proof)
     except (MalformedFrame, ScramFailed) as problem:
         raise LoginRefused(f"EB-NET-040: the login as {name} failed: {problem}") from problem
 
 
-async def _shake_hands(asker: LoginConnection, mechanism: Mechanism) -> None:
-    request = handshake_request(mechanism, asker.client_id)
-    answer = read_handshake(await exchange(asker.transport, request, ANSWER_BYTES_MAX))
+async def _shake_hands(connection: LoginConnection, mechanism: Mechanism) -> None:
+    request = handshake_request(mechanism, connection.client_id)
+    answer = read_handshake(await exchange(connection.transport, request, ANSWER_BYTES_MAX))
     if answer.error is ErrorCode.NONE:
         return
     offered = ", ".join(answer.mechanisms) or "none: is this a listener without SASL?"
@@ -113,28 +113,28 @@ async def _shake_hands(asker: LoginConnection, mechanism: Mechanism) -> None:
     )
 
 
-async def _prove(asker: LoginConnection, credentials: Credentials) -> int:
+async def _prove(connection: LoginConnection, credentials: Credentials) -> int:
     nonce = token_urlsafe(NONCE_BYTES)
-    first = await _authenticate(asker, first_message(credentials, nonce))
+    first = await _authenticate(connection, first_message(credentials, nonce))
     proof = await trio.to_thread.run_sync(prove, credentials, nonce, first.token)
-    final = await _authenticate(asker, proof.message)
+    final = await _authenticate(connection, proof.message)
     check_server(final.token, proof)
     return final.lifetime_ms
 
 
-async def _show_token(asker: LoginConnection, proof: BearerToken) -> int:
-    answer = await _authenticate(asker, bearer_token(proof), OF_TOKENS)
+async def _show_token(connection: LoginConnection, proof: BearerToken) -> int:
+    answer = await _authenticate(connection, bearer_token(proof), OF_TOKENS)
     if answer.token:
         # The broker gives its reasons, and refuses once they are acknowledged.
-        await _authenticate(asker, BEARER_GIVES_UP, OF_TOKENS)
+        await _authenticate(connection, BEARER_GIVES_UP, OF_TOKENS)
         told = f"EB-NET-042: the broker does not take the bridge's token; {OF_TOKENS}"
         raise LoginRefused(told, is_brokers_word=True)
     return answer.lifetime_ms
 
 
-async def _authenticate(asker: LoginConnection, token: bytes, advice: str = OF_PASSWORDS) -> AuthenticateAnswer:
-    request = authenticate_request(token, asker.client_id, asker.version)
-    answer = read_authenticate(await exchange(asker.transport, request, ANSWER_BYTES_MAX), asker.version)
+async def _authenticate(connection: LoginConnection, token: bytes, advice: str = OF_PASSWORDS) -> AuthenticateAnswer:
+    request = authenticate_request(token, connection.client_id, connection.version)
+    answer = read_authenticate(await exchange(connection.transport, request, ANSWER_BYTES_MAX), connection.version)
     if answer.error is ErrorCode.NONE:
         return answer
     raise LoginRefused(

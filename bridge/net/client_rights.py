@@ -58,7 +58,7 @@ brokers are told each client's (`upstream.proxy-protocol`), by which an authoriz
 _NOT_KNOWN = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-class Finding(NamedTuple):
+class RightsAnswer(NamedTuple):
     """What a broker said: whether the group may be read, and which topics that were asked about are not to be seen;
     None: it said nothing.
     """
@@ -67,8 +67,8 @@ class Finding(NamedTuple):
     unseen: frozenset[TopicName] = frozenset()
 
 
-NOTHING_HEARD = Finding(reads=None)
-Take = Callable[[Finding], None]
+NOTHING_HEARD = RightsAnswer(reads=None)
+Take = Callable[[RightsAnswer], None]
 
 
 OWN_WORD_MS, OWN_WORD_AFTER = 480_000, 8
@@ -250,7 +250,7 @@ class ClientRights:
             return self._verdict(request, NOTHING_HEARD, names)
         if await self._is_told_to_another(holder, names) and self._find(request) is not None:
             return request
-        findings = list[Finding]()
+        findings = list[RightsAnswer]()
         asked = known | names if len(known) + len(names) <= TOPICS_MAX else names
         is_answered = await self._inquire(request.group_id, holder, asked, findings.append).is_answered()
         if not is_answered and self._find(request) is not None:
@@ -301,7 +301,7 @@ class ClientRights:
         if self._shared.asked.get(inquiry.holder) is inquiry.asked:
             del self._shared.asked[inquiry.holder]
 
-    def _verdict(self, request: Guarded, found: Finding, names: frozenset[TopicName]) -> Guarded | ErrorCode:
+    def _verdict(self, request: Guarded, found: RightsAnswer, names: frozenset[TopicName]) -> Guarded | ErrorCode:
         if found.reads is None:
             goes_on = self._cluster.is_open and goes_on_unheard(request, self._seen(request))
             return request if goes_on else _NOT_KNOWN
@@ -420,7 +420,7 @@ class ClientRights:
             self._questions.ask(None, operations_question(group_id), inquiry.take_operations, version)
         return inquiry
 
-    def heard(self, inquiry: "_Inquiry", found: Finding, *, is_kept: bool) -> None:
+    def heard(self, inquiry: "_Inquiry", found: RightsAnswer, *, is_kept: bool) -> None:
         """An inquiry has come to its end; `is_kept`: what it found is known already."""
         self._let_others_ask(inquiry)
         holder = inquiry.holder
@@ -461,7 +461,7 @@ class ClientRights:
         is_known = self._cluster.offered_nowait(self._broker.broker_id) is not None
         return True if self._cluster.is_open and is_known else None
 
-    def _keep(self, holder: Holder, names: frozenset[TopicName], found: Finding) -> None:
+    def _keep(self, holder: Holder, names: frozenset[TopicName], found: RightsAnswer) -> None:
         grants = self._shared.grants
         if found.reads:
             if holder.principal == self._session.connection:
@@ -513,35 +513,35 @@ class _Inquiry:
     def take_reads(self, reads: bool | None) -> None:
         """Whether the group may be read; then its topics are asked for."""
         if not reads or not self.asked.names:
-            self._end(Finding(reads))
+            self._end(RightsAnswer(reads))
         elif not self._rights.ask_topics(self.asked.names, self._take_topics):
-            self._end(Finding(self._rights.where_nobody_judges()))
+            self._end(RightsAnswer(self._rights.where_nobody_judges()))
 
     def _take_topics(self, version: int, answer: bytes | None) -> None:
         """1,000 newcomers of a group ask side by side, and each answer names thousands of partitions: what brokers said
         to another connection of the same holder since this one asked is as good, and is not read again.
         """
         if answer is not None and self._rights.is_known(self):
-            self._end(Finding(reads=True), is_kept=True)
+            self._end(RightsAnswer(reads=True), is_kept=True)
         else:
             self._end(_read_topics(version, answer))
 
-    def _end(self, found: Finding, *, is_kept: bool = False) -> None:
+    def _end(self, found: RightsAnswer, *, is_kept: bool = False) -> None:
         self._rights.heard(self, found, is_kept=is_kept)
         self._take(found)
         self.asked.heard.set()
 
 
-def _read_topics(version: int, answer: bytes | None) -> Finding:
+def _read_topics(version: int, answer: bytes | None) -> RightsAnswer:
     """Of whoever may read the group; a topic that is not there may be seen once it is."""
     if answer is None:
-        return Finding(None)
+        return RightsAnswer(None)
     try:
         codes = read_topic_errors(version, answer)
     except MalformedFrame:
-        return Finding(None)
+        return RightsAnswer(None)
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return Finding(reads=True, unseen=frozenset(name for name, code in codes.items() if code == denied))
+    return RightsAnswer(reads=True, unseen=frozenset(name for name, code in codes.items() if code == denied))
 
 
 def guarded_part(decision: Submitted | Divided) -> Guarded | None:

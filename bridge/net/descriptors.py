@@ -75,7 +75,7 @@ def _left_over(wanted: int) -> int:
     return max(0, limit() - KEPT - PER_CLIENT * clients_max(wanted) - ADMIN_LEFT_OVER)
 
 
-class Room:
+class FreeDescriptors:
     """Descriptors of clients, and of the connections that rounds have for members, which take the place of clients.
 
     A round of 1,000 members took 1,000 that nobody counted, and with them those of the journal and of the bridge's own

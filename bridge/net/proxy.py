@@ -20,7 +20,7 @@ from bridge.net.client_connection import ClientConnection
 from bridge.net.client_handshakes import Handshakes
 from bridge.net.clock import now_ms
 from bridge.net.cluster import UpstreamCluster
-from bridge.net.descriptors import ADVICE, Room, Spare, is_used_up, pipes_max, tell_clients_max
+from bridge.net.descriptors import ADVICE, FreeDescriptors, Spare, is_used_up, pipes_max, tell_clients_max
 from bridge.net.endings import tell_end, tell_refusal
 from bridge.net.expiry import ExpiryWatch
 from bridge.net.kept_logins import read_users
@@ -131,7 +131,9 @@ class Proxy:
         self._next_connection = 0
         self._accepting: list[trio.CancelScope] = []
         self._open = OpenConnections(settings.limits)
-        self.room = Room(settings.limits.connections_max, lambda: self._open.count, lambda: len(self.brokers))
+        self.descriptors = FreeDescriptors(
+            settings.limits.connections_max, lambda: self._open.count, lambda: len(self.brokers)
+        )
         self._spare = Spare()
         tell_clients_max(settings.limits.connections_max)
         first = listen(settings.listen)
@@ -274,7 +276,7 @@ class Proxy:
             self._turn_away(Rejected(reason, ""), host)
             return
         wanted = self._settings.limits.connections_max
-        if self._open.count >= self.room.clients_max:
+        if self._open.count >= self.descriptors.clients_max:
             client.close()
             is_full = self._open.count >= wanted
             self._refused(CloseReason.TOO_MANY_CONNECTIONS if is_full else CloseReason.NO_DESCRIPTORS)

@@ -87,11 +87,11 @@ class InFlight:
         return min(wanted_bytes, max(0, SMALL_BYTES - collected_bytes))
 
     async def changed(self, connection: int) -> None:
-        """Wait until this connection may read on, or may find that it may."""
+        """Wait until it is worth asking again whether this connection may read on (`room`)."""
         await self._wait(self._waiting, connection)
 
     async def calmed(self, connection: int) -> None:
-        """Wait until not more is held than the limit, or not a moment ago."""
+        """Wait until no more is held than the limit allows, or a moment ago was not: somebody may have been quicker."""
         await self._wait(self._waiting_for_calm, connection)
 
     async def _wait(self, waits: Waits, connection: int) -> None:

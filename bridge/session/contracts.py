@@ -12,6 +12,8 @@ from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 
 OnAnswer = Callable[[Reply | None], None]
 """Takes the broker's answer, or None when the connection to it was lost before the answer came."""
+Deliver = Callable[[RequestRef, Reply], None]
+"""Hands an answer to the connection that waits for it; one to a connection that is gone is dropped."""
 Hear = Callable[[bytes], None]
 """Takes the broker's answer as one frame, length prefix included, before it goes to the client as it is."""
 

@@ -8,7 +8,13 @@ from typing import NamedTuple, Self
 
 from bridge.session.proven_login import STEPS
 from bridge.wire.errors import UNKNOWN_API, UNKNOWN_VERSION, MalformedFrame
-from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, read_request_header
+from bridge.wire.frames import (
+    LENGTH_BYTES,
+    REQUEST_VERSION_OFFSET,
+    FrameBytes,
+    RequestHeader,
+    read_request_header,
+)
 from bridge.wire.packing import INT16, INT32
 from bridge.wire.sasl import (
     AUTHENTICATE_VERSION,
@@ -17,8 +23,6 @@ from bridge.wire.sasl import (
     read_answer_token,
     read_mechanism,
 )
-
-_VERSION_AT = 6
 
 
 class BareToken(RequestHeader):
@@ -57,7 +61,8 @@ class RawLogin(NamedTuple):
 def said_as_next(header: RequestHeader, frame: FrameBytes) -> tuple[RequestHeader, bytes]:
     """A SaslHandshake 0 as version 1, with its header: they differ in what follows, and their answers in nothing."""
     version = INT16.pack(HANDSHAKE_VERSION)
-    told = bytes(frame[:_VERSION_AT]) + version + bytes(frame[_VERSION_AT + len(version) :])
+    end = REQUEST_VERSION_OFFSET + len(version)
+    told = bytes(frame[:REQUEST_VERSION_OFFSET]) + version + bytes(frame[end:])
     return header._replace(api_version=HANDSHAKE_VERSION), told
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bridge.session.broker_addresses import Address
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.api import Fields, Record
-from bridge.wire.codec.registry import Place, read_request_fields, reply_frame
+from bridge.wire.codec.registry import BodyPlace, read_request_fields, reply_frame
 from bridge.wire.frames import RequestHeader
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, Topic, TopicId, TopicName
@@ -42,7 +42,7 @@ class Remembered:
         """
         if header.api_key not in _ANSWERED or not self.addresses:
             return None
-        place = Place(header.body_offset, elements_max)
+        place = BodyPlace(header.body_offset, elements_max)
         request = read_request_fields(header.api_key, header.api_version, data[header.body_offset :], place)
         if header.api_key == ApiKey.FIND_COORDINATOR:
             fields: Fields | None = self._coordinators(header.api_version, request)

@@ -14,7 +14,7 @@ KAFKA = "kafka_server_group_coordinator_metrics_"
 """What Prometheus' JMX exporter makes of Kafka's MBean `kafka.server:type=group-coordinator-metrics`."""
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """What may happen to a figure."""
 
     COUNTER = "counter"
@@ -27,7 +27,7 @@ class MetricName:
     """One family: `name` without the endings that Prometheus adds (_total, _bucket, _sum, _count)."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     meaning: str
     kafka: str = ""
@@ -36,24 +36,24 @@ class MetricName:
     @property
     def sample_names(self) -> tuple[str, ...]:
         """The names of its samples."""
-        if self.kind is Kind.HISTOGRAM:
+        if self.kind is MetricKind.HISTOGRAM:
             return tuple(self.name + ending for ending in ("_bucket", "_sum", "_count"))
-        return (f"{self.name}_total" if self.kind is Kind.COUNTER else self.name,)
+        return (f"{self.name}_total" if self.kind is MetricKind.COUNTER else self.name,)
 
 
 def _counter(name: str, meaning: str, *labels: str) -> MetricName:
-    return MetricName(PREFIX + name, Kind.COUNTER, labels, meaning)
+    return MetricName(PREFIX + name, MetricKind.COUNTER, labels, meaning)
 
 
 def _gauge(name: str, meaning: str, *labels: str) -> MetricName:
-    return MetricName(PREFIX + name, Kind.GAUGE, labels, meaning)
+    return MetricName(PREFIX + name, MetricKind.GAUGE, labels, meaning)
 
 
 def _histogram(name: str, meaning: str, *labels: str) -> MetricName:
-    return MetricName(PREFIX + name, Kind.HISTOGRAM, labels, meaning)
+    return MetricName(PREFIX + name, MetricKind.HISTOGRAM, labels, meaning)
 
 
-def _kafka(name: str, kafka: str, meaning: str, *labels: str, kind: Kind = Kind.GAUGE) -> MetricName:
+def _kafka(name: str, kafka: str, meaning: str, *labels: str, kind: MetricKind = MetricKind.GAUGE) -> MetricName:
     return MetricName(KAFKA + name, kind, labels, meaning, kafka)
 
 
@@ -146,13 +146,13 @@ KAFKA_CONSUMER_REBALANCES = _kafka(
     "consumer_group_rebalance_count",
     "consumer-group-rebalance-count",
     "Rebalances of consumer groups (KIP-848).",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
 )
 KAFKA_CLASSIC_REBALANCES = _kafka(
     "group_completed_rebalance_count",
     "group-completed-rebalance-count",
     "Completed rebalances of classic groups (KIP-848).",
-    kind=Kind.COUNTER,
+    kind=MetricKind.COUNTER,
 )
 KAFKA_PARTITIONS = _kafka(
     "num_partitions",
@@ -171,30 +171,32 @@ KAFKA_QUEUE_TIME = _kafka(
     "event_queue_time_seconds",
     "event-queue-time-ms-*",
     "How long requests and orders waited for their turn.",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
 )
 KAFKA_PROCESSING_TIME = _kafka(
     "event_processing_time_seconds",
     "event-processing-time-ms-*",
     "How long turns took; one is for all that is queued, and heartbeats that change nothing take none.",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
 )
 KAFKA_LOAD_TIME = _kafka(
     "partition_load_time_seconds",
     "partition-load-time-*",
     "How long it took to read all groups of an owner from its journal.",
-    kind=Kind.HISTOGRAM,
+    kind=MetricKind.HISTOGRAM,
 )
 
 BUILD = _gauge("build_info", "Always 1; the version that runs, and its Python.", "version", "python")
 SETTING = _gauge("setting", "Every number in the configuration, in the unit that ends its name.", "key")
 PROCESS = (
-    MetricName("process_virtual_memory_bytes", Kind.GAUGE, (), "Virtual memory size in bytes."),
-    MetricName("process_resident_memory_bytes", Kind.GAUGE, (), "Resident memory size in bytes."),
-    MetricName("process_start_time_seconds", Kind.GAUGE, (), "Start time of the process since unix epoch in seconds."),
-    MetricName("process_cpu_seconds", Kind.COUNTER, (), "Total user and system CPU time spent in seconds."),
-    MetricName("process_open_fds", Kind.GAUGE, (), "Number of open file descriptors."),
-    MetricName("process_max_fds", Kind.GAUGE, (), "Maximum number of open file descriptors."),
+    MetricName("process_virtual_memory_bytes", MetricKind.GAUGE, (), "Virtual memory size in bytes."),
+    MetricName("process_resident_memory_bytes", MetricKind.GAUGE, (), "Resident memory size in bytes."),
+    MetricName(
+        "process_start_time_seconds", MetricKind.GAUGE, (), "Start time of the process since unix epoch in seconds."
+    ),
+    MetricName("process_cpu_seconds", MetricKind.COUNTER, (), "Total user and system CPU time spent in seconds."),
+    MetricName("process_open_fds", MetricKind.GAUGE, (), "Number of open file descriptors."),
+    MetricName("process_max_fds", MetricKind.GAUGE, (), "Maximum number of open file descriptors."),
 )
 """What Prometheus' client library tells of every process, on Linux."""
 

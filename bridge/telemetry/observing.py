@@ -8,10 +8,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Protocol
 
 from bridge.engine.outcome import Outcome
-from bridge.session.contracts import Access, BrokerAccess, Groups, OnAnswer
+from bridge.session.contracts import Access, BrokerAccess, Deliver, Groups, OnAnswer
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.request_times import RequestTimes
 from bridge.telemetry.schema.terms import Departure, Road
@@ -43,14 +42,6 @@ DEPARTURES = {
     DepartReason.REFUSED: Departure.VANISHED,
     DepartReason.UNANSWERED: Departure.VANISHED,
 }
-
-
-class Deliver(Protocol):
-    """Hands an answer to the connection that waits for it."""
-
-    def __call__(self, ref: RequestRef, reply: Reply) -> None:
-        """Deliver it."""
-        ...
 
 
 class Guard:
@@ -118,26 +109,30 @@ class Observer:
 
 
 class ObservedGroups:
-    """The embedded groups, observed (`session.contracts.Groups`); repeated heartbeats go by unheard."""
+    """Groups that are coordinated here, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
 
-    def __init__(self, groups: Groups, observer: Observer, forget: Callable[[int], None]) -> None:
-        """`forget` hears of every connection that is gone, too."""
+    def __init__(
+        self,
+        groups: Groups,
+        asked: Callable[[RequestRef, ClientIdentity, Request], None],
+        gone: Callable[[int], None],
+    ) -> None:
+        """`asked` hears of each request that is submitted, `gone` of each connection that is gone."""
         self._groups = groups
-        self._observer = observer
-        self._forget = forget
+        self._asked = asked
+        self._gone = gone
         # Not even a call: this is the one thing that happens thousands of times a second.
         self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
 
     def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
         """See `session.contracts.Groups`."""
-        self._observer.asked(ref, client, request)
+        self._asked(ref, client, request)
         self._groups.submit(ref, client, via, request)
 
     def disconnected(self, connection: int) -> None:
         """See `session.contracts.Groups`."""
         self._groups.disconnected(connection)
-        self._forget(connection)
-        self._observer.lost(connection)
+        self._gone(connection)
 
 
 def observe_answers(deliver: Deliver, observer: Observer) -> Deliver:
@@ -180,7 +175,7 @@ class UpstreamObserver:
 
     def over_requests(self, groups: Groups) -> Groups:
         """Who takes the requests of clients, overheard."""
-        return ObservedClients(groups, self)
+        return ObservedGroups(groups, self.asked, self.disconnected)
 
     def asked(self, ref: RequestRef, client: ClientIdentity, request: Request) -> None:
         """A client asks; of a heartbeat only a refusal is news, so it is told of with that."""
@@ -258,25 +253,6 @@ class UpstreamObserver:
         ref, now_us = RequestRef(0, connection, -next(self._numbers)), self._now_us()
         if self._follower.asked(ref, self.client_of(member), asked, Road.UPSTREAM, now_us):
             self._follower.answered(ref, reply, now_us)
-
-
-class ObservedClients:
-    """The groups of road upstream, overheard (`session.contracts.Groups`); repeated heartbeats go by unheard."""
-
-    def __init__(self, groups: Groups, observer: UpstreamObserver) -> None:
-        self._groups = groups
-        self._observer = observer
-        self.beat: Callable[[ClientIdentity, Heartbeat | ConsumerGroupHeartbeat], bool] = groups.beat
-
-    def submit(self, ref: RequestRef, client: ClientIdentity, via: Via, request: Request) -> None:
-        """See `session.contracts.Groups`."""
-        self._observer.asked(ref, client, request)
-        self._groups.submit(ref, client, via, request)
-
-    def disconnected(self, connection: int) -> None:
-        """See `session.contracts.Groups`."""
-        self._groups.disconnected(connection)
-        self._observer.disconnected(connection)
 
 
 class ObservedWay:

@@ -6,7 +6,7 @@ from typing import Protocol as Interface
 
 from bridge.engine.outcome import MemberRemoved, Outcome, PartitionsFreed, RebalanceBegun
 from bridge.engine.records import TargetEpochReached
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from bridge.telemetry.schema.facts import Event, RebalanceBegan, TopicsSeen
 from bridge.telemetry.schema.terms import Protocol as Spoken
 from bridge.whatif.classic_client import ClassicClient, ClassicClientSettings
@@ -16,6 +16,7 @@ from bridge.whatif.coordinator import Coordinator, Request
 from bridge.whatif.inputs import Came, Changed, Client, FellSilent, History, Input, Left, TopicsBecame, Vacated
 from bridge.whatif.played_group import PlayedGroup
 from bridge.whatif.timeline import Timeline
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import MemberId
 
 PRELUDE_US = 3_600_000_000

@@ -27,7 +27,7 @@ Addresses = Mapping[int, tuple[str, int]]
 """Node id -> the host and port that clients are told instead."""
 
 
-class Place(NamedTuple):
+class EndpointPlace(NamedTuple):
     """An endpoint and the bytes from `start` to `end` that hold its host and port: neighbours in every api."""
 
     endpoint: Endpoint
@@ -47,7 +47,7 @@ class TagSpan(NamedTuple):
 class Located:
     """All addresses of one answer, in order, and the tagged field around them if there is one."""
 
-    places: tuple[Place, ...]
+    places: tuple[EndpointPlace, ...]
     flexible: bool
     tag: TagSpan | None = None
 
@@ -70,13 +70,13 @@ class UnknownNode(Exception):
         return f"{self.code}: no advertised address for the nodes {self.node_ids}; open a listener for each, then retry"
 
 
-def read_place(cursor: Cursor) -> Place | None:
+def read_place(cursor: Cursor) -> EndpointPlace | None:
     """Pass over node id, host and port; None where the broker named nobody (node -1 or no host, as errors do)."""
     node_id = cursor.int32("node_id")
     start = cursor.offset
     host = cursor.string("host")
     port = cursor.int32("port")
-    return Place(Endpoint(node_id, host, port), start, cursor.offset) if node_id >= 0 and host else None
+    return EndpointPlace(Endpoint(node_id, host, port), start, cursor.offset) if node_id >= 0 and host else None
 
 
 def replace(frame: FrameBytes, located: Located, addresses: Addresses) -> FrameBytes:
@@ -175,7 +175,7 @@ def _in_tag(cursor: Cursor) -> Located:
     return located
 
 
-def _read_node_endpoints(cursor: Cursor) -> tuple[Place, ...]:
+def _read_node_endpoints(cursor: Cursor) -> tuple[EndpointPlace, ...]:
     places = []
     for _ in range(cursor.array_length("node_endpoints")):
         places.append(read_place(cursor))
@@ -321,7 +321,7 @@ def _locate(api_key: int, version: int, frame: FrameBytes) -> Located:
     return Located(tuple(place for place in places if place is not None), flexible)
 
 
-def _in_metadata(cursor: Cursor) -> list[Place | None]:
+def _in_metadata(cursor: Cursor) -> list[EndpointPlace | None]:
     if cursor.version >= FIRST_METADATA_VERSION_WITH_THROTTLE_TIME:
         cursor.int32("throttle_time_ms")
     places = []
@@ -333,7 +333,7 @@ def _in_metadata(cursor: Cursor) -> list[Place | None]:
     return places
 
 
-def _in_find_coordinator(cursor: Cursor) -> list[Place | None]:
+def _in_find_coordinator(cursor: Cursor) -> list[EndpointPlace | None]:
     if cursor.version < FIRST_FIND_COORDINATOR_VERSION_WITH_MESSAGE:
         cursor.int16("error_code")
         return [read_place(cursor)]
@@ -352,7 +352,7 @@ def _in_find_coordinator(cursor: Cursor) -> list[Place | None]:
     return places
 
 
-def _in_describe_cluster(cursor: Cursor) -> list[Place | None]:
+def _in_describe_cluster(cursor: Cursor) -> list[EndpointPlace | None]:
     cursor.int32("throttle_time_ms")
     cursor.int16("error_code")
     cursor.skip_string("error_message")

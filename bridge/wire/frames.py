@@ -15,8 +15,8 @@ MAX_HEADER_BYTES = 64 * 1024
 """The longest header that is read: a client id has at most 32,767 bytes, and no client sends header tags of note."""
 
 LENGTH_BYTES = CORRELATION_ID_BYTES = 4
-REQUEST_CORRELATION_OFFSET = 8
-"""Where a request frame holds its correlation id, counted from the length prefix."""
+REQUEST_VERSION_OFFSET, REQUEST_CORRELATION_OFFSET = 6, 8
+"""Where a request frame holds its version and its correlation id, counted from the length prefix."""
 REQUEST_CORRELATION_END = REQUEST_CORRELATION_OFFSET + CORRELATION_ID_BYTES
 RESPONSE_CORRELATION_OFFSET = LENGTH_BYTES
 RESPONSE_CORRELATION_END = RESPONSE_CORRELATION_OFFSET + CORRELATION_ID_BYTES
@@ -82,10 +82,11 @@ def read_request_header(
         return None
     _, api_key, api_version, correlation_id = _REQUEST_START.unpack_from(data)
     if api_key < 0:
-        raise MalformedFrame(UNKNOWN_API, UNKNOWN_VERSION, "request_api_key", 4, f"{api_key} is negative")
+        raise MalformedFrame(UNKNOWN_API, UNKNOWN_VERSION, "request_api_key", LENGTH_BYTES, f"{api_key} is negative")
     # Who asks for the versions is told them whatever version it guessed (KIP-511), by Kafka of a negative one, too.
     if api_version < 0 and api_key != ApiKey.API_VERSIONS:
-        raise MalformedFrame(api_name(api_key), api_version, "request_api_version", 6, f"{api_version} is negative")
+        reason = f"{api_version} is negative"
+        raise MalformedFrame(api_name(api_key), api_version, "request_api_version", REQUEST_VERSION_OFFSET, reason)
     form = request_header_version(api_key, api_version)
     if form == 0:
         return RequestHeader(frame_bytes, api_key, api_version, correlation_id, None, _REQUEST_START.size)

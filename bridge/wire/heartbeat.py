@@ -6,7 +6,7 @@ from struct import Struct
 from bridge.wire.apis import ApiKey
 from bridge.wire.cursor import Cursor
 from bridge.wire.errors import MalformedFrame
-from bridge.wire.frames import LENGTH_BYTES, FrameBytes
+from bridge.wire.frames import LENGTH_BYTES, REQUEST_VERSION_OFFSET, FrameBytes
 from translators.dialects.classic import Heartbeat
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 
@@ -96,7 +96,9 @@ def _careful(version: int, frame: FrameBytes, body_offset: int) -> Heartbeat:
     """Every case, right or wrong, field by field."""
     flexible = version >= FIRST_FLEXIBLE_VERSION
     if not 0 <= version <= HIGHEST_VERSION:
-        raise MalformedFrame(ApiKey.HEARTBEAT.name, version, "request_api_version", 6, "no such version")
+        raise MalformedFrame(
+            ApiKey.HEARTBEAT.name, version, "request_api_version", REQUEST_VERSION_OFFSET, "no such version"
+        )
     cursor = Cursor(frame, body_offset, ApiKey.HEARTBEAT.name, version, flexible=flexible)
     group_id = GroupId(cursor.string("group_id"))
     generation = cursor.int32("generation_id")

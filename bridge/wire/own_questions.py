@@ -12,7 +12,7 @@ from bridge.wire.cursor import Cursor
 from bridge.wire.errors import MalformedFrame
 from bridge.wire.frames import FrameBytes, RequestHeader, read_response_header, request_frame
 from bridge.wire.packing import INT32, INT64, NO_TAGS, array_length, nullable_string
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, code_of
 from translators.dialects.ids import TopicName, TopicPartition
 
 # --------------------------------------------------------------------------------- describe configs
@@ -22,7 +22,6 @@ DESCRIBE_CONFIGS_VERSION = 1
 _DESCRIBE_CONFIGS = ApiKey.DESCRIBE_CONFIGS.name
 _BROKER = b"\x04"
 _NO_SYNONYMS = b"\x00"
-_CODES = {code.value: code for code in ErrorCode}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def read_broker_settings(frame: FrameBytes) -> BrokerSettings:
     cursor.int32("throttle_time_ms")
     error, values = ErrorCode.NONE, dict[str, str]()
     for _ in range(cursor.array_length("results")):
-        error = _CODES.get(cursor.int16("error_code"), ErrorCode.UNKNOWN_SERVER_ERROR)
+        error = code_of(cursor.int16("error_code"))
         cursor.nullable_string("error_message")
         cursor.int8("resource_type")
         cursor.skip_string("resource_name")

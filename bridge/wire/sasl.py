@@ -16,14 +16,13 @@ from bridge.wire.frames import (
     response_frame,
 )
 from bridge.wire.packing import INT16, INT32, INT64, NO_TAGS, nullable_string, uvarint
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, code_of
 
 # --------------------------------------------------------------------------------------------- sasl
 # How the bridge says who it is: the two SASL requests and their answers (KIP-152), and what PLAIN puts into them.
 
 HANDSHAKE_VERSION = 1
 AUTHENTICATE_VERSION = 0
-_CODES = {code.value: code for code in ErrorCode}
 
 
 class Mechanism(StrEnum):
@@ -213,8 +212,7 @@ def _body(frame: FrameBytes, api_key: ApiKey, version: int) -> Cursor:
 
 
 def _code(cursor: Cursor) -> ErrorCode:
-    """The error of an answer; one that the dialects don't know reads as UNKNOWN_SERVER_ERROR."""
-    return _CODES.get(cursor.int16("error_code"), ErrorCode.UNKNOWN_SERVER_ERROR)
+    return code_of(cursor.int16("error_code"))
 
 
 def _text(cursor: Cursor, field_name: str) -> str:

@@ -25,7 +25,7 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, join_request, leave_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.upstream_world import INTERVAL_MS, TOPIC_ID, granted, refused, unchanged
-from translators.classic_member.states import Limits, State
+from translators.classic_member.states import MemberLimits, State
 from translators.dialects.classic import Heartbeat, JoinGroupReply, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import CommitAdmitted, Granted, Inquiry
@@ -326,7 +326,7 @@ def beginning(world: World) -> None:
 @given(story=st.lists(st.one_of(PEACE, PEACE, TROUBLE), min_size=5, max_size=50))
 def test_short_way_can_not_be_told_from_the_long_one(story: list[Happens]) -> None:
     """States, answers, heartbeats to the broker, deadlines and what the journal has to hold are the same all along."""
-    short, long = World(Machines(Limits())), World(TheLongWay(Limits()))
+    short, long = World(Machines(MemberLimits())), World(TheLongWay(MemberLimits()))
     for world in (short, long):
         beginning(world)
     assert short.see() == long.see()
@@ -339,7 +339,7 @@ def test_short_way_can_not_be_told_from_the_long_one(story: list[Happens]) -> No
 
 def test_members_at_peace_take_the_short_way() -> None:
     """The property is about something: the answer to every short heartbeat but the first is heard without a turn."""
-    world = World(Machines(Limits()))
+    world = World(Machines(MemberLimits()))
     beginning(world)
     before = world.heard_calmly
     for _ in range(10):

@@ -54,7 +54,7 @@ def times_read(monkeypatch: pytest.MonkeyPatch) -> Counter[bytes]:
             seen[blob] += 1
             super().__init__(blob)
 
-    def read_and_count(api_key: int, version: int, body: FrameBytes, place: registry.Place) -> Record:
+    def read_and_count(api_key: int, version: int, body: FrameBytes, place: registry.BodyPlace) -> Record:
         seen[bytes(body)] += 1
         return read_body(api_key, version, body, place)
 

@@ -22,7 +22,7 @@ from bridge.engine.commands import (
     Speaks,
 )
 from bridge.engine.model import Phase
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.classic_bench import commit_of, join_of
 from tests.support.conversion_world import (
     EVERYTHING,
@@ -35,6 +35,7 @@ from tests.support.conversion_world import (
 from tests.support.engine_bench import GROUP, IDENTITY, beat_request, join_request
 from tests.support.snapshots import durable
 from translators.dialects.classic import Heartbeat, LeaveGroup, LeavingMember, MemberAssignment, SyncGroup
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.consumer_protocol import encode_assignment
 from translators.dialects.ids import LEAVE_EPOCH, InstanceId, MemberId, TopicPartition
 

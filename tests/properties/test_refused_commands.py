@@ -54,7 +54,7 @@ from bridge.engine.records import (
     Record,
     TargetAssigned,
 )
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support import embedded_world, owned_group
 from tests.support.classic_bench import commit_of, join_of, offer
 from tests.support.engine_bench import GROUP, IDENTITY, Bench, ScriptedAssignor, beat_request, join_request
@@ -71,7 +71,7 @@ from translators.dialects.classic import (
     SyncGroup,
     SyncGroupReply,
 )
-from translators.dialects.configs import Alteration, AlteredResource
+from translators.dialects.configs import Alteration, AlteredResource, MigrationPolicy
 from translators.dialects.coordinator import ClassicSeat, CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, GroupId, InstanceId, MemberId, RequestRef

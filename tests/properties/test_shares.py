@@ -16,10 +16,11 @@ from bridge.coordinators.embedded.shares import (
 )
 from bridge.coordinators.embedded.weights import group_bytes, hidden_bytes, pattern_bytes
 from bridge.engine.commands import ConvertGroup, ForgetRegularExpressions, GroupType, ResolveRegularExpression
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import join_request, leave_request, native_join
 from tests.support.owned_group import CLIENT, GROUP, OwnedGroup
 from translators.dialects.classic import Heartbeat, JoinGroupReply, MemberAssignment, Protocol, SyncGroup
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef, TopicName

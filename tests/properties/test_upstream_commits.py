@@ -25,7 +25,7 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.upstream_world import TOPIC_ID, described, granted
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import COOPERATIVE, Subscription, decode_assignment, encode_subscription
@@ -131,7 +131,7 @@ class World:
         self._waiting: dict[RequestRef, Callable[[Reply], None]] = {}
         catalog = Catalog()
         catalog.update([Topic(TOPIC_ID, TOPIC, len(ALL))])
-        machines = Machines(Limits())
+        machines = Machines(MemberLimits())
         self._coordinator = UpstreamCoordinator(catalog, self._way, lambda: MemberId("fresh"), lambda: None)
         self._coordinator.knows_topics = True
         self._owner: GroupOwner[Never] = GroupOwner(

@@ -14,11 +14,11 @@ from trio.testing import MockClock
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.bridge_meeting import Place
+from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
-from bridge.coordinators.partition_queue import GroupPartition, PartitionQueue, Work
+from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request
 from tests.support.heard import Ears

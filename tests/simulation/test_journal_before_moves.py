@@ -22,7 +22,7 @@ from bridge.net.clock import TrioClock
 from bridge.session.contracts import NoAccess
 from tests.support.embedded_world import FakeBroker, World, native_join
 from tests.support.owned_group import counted_ids
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
@@ -52,7 +52,7 @@ async def test_journal_of_the_version_before_is_read_and_its_groups_go_on(
     owner = EmbeddedOwner(
         Shard(settings=EngineSettings(group_begins_classic=True), assignors=registry),
         Catalog(),
-        Machines(Limits()),
+        Machines(MemberLimits()),
         counted_ids(count(1_000)),
     )
 

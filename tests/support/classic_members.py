@@ -10,7 +10,7 @@ from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
     Leaving,
-    Limits,
+    MemberLimits,
     Membership,
     NotCalled,
     Parked,
@@ -32,7 +32,7 @@ MEMBER = MemberId("member-1")
 FRESH = MemberId("fresh-1")
 NOBODY = MemberId("")
 INSTANCE = InstanceId("seat-1")
-LIMITS = Limits()
+LIMITS = MemberLimits()
 SEAT = Seat(group_id=GROUP, member_id=MEMBER, instance_id=None, limits=LIMITS)
 TOPIC = TopicName("orders")
 SESSION_MS = 45_000

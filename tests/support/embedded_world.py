@@ -23,7 +23,7 @@ from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
 from tests.support.scripted_broker import ALL_OPERATIONS
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.admin import (
     NO_OPERATIONS,
     DescribedGroup,
@@ -351,7 +351,7 @@ async def embedded_world(
     owner = EmbeddedOwner(
         Shard(settings=chosen, assignors=registry),
         Catalog(),
-        Machines(Limits()),
+        Machines(MemberLimits()),
         counted_ids(ids),
     )
     broker = FakeBroker()

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
-from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, TakeOver
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.reasons import Reason, Weight
 from bridge.migration.route import Road
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import Protocol
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import MemberId, TopicPartition
 
 ABLE = BrokerAbilities(

@@ -36,7 +36,7 @@ from tests.support.engine_coordinators import EngineCoordinators
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
 from tests.support.upstream_world import UpstreamWorld, known, upstream_world
-from translators.classic_member.states import Limits as MemberLimits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.admin import DescribedGroup, DescribedMember
 from translators.dialects.classic import Heartbeat, JoinGroup, JoinGroupReply, Protocol, SyncGroup, SyncGroupReply
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
@@ -60,17 +60,17 @@ class FakeFacts:
     written: int = 0
 
     def fact(self, name: str) -> str | None:
-        """See `places.Facts`."""
+        """See `places.DurableFacts`."""
         return self.kept.get(name)
 
     def keep_fact(self, name: str, text: str) -> None:
-        """See `places.Facts`."""
+        """See `places.DurableFacts`."""
         self.kept[name] = text
         if not text:
             del self.kept[name]
 
     async def facts_written(self) -> bool:
-        """See `places.Facts`."""
+        """See `places.DurableFacts`."""
         await trio.sleep(0.001)
         self.written += 1
         return not self.fails

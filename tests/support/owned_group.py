@@ -15,7 +15,7 @@ from bridge.engine.assignors.registry import registry
 from bridge.engine.commands import ChangeTopics, Command
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -67,7 +67,7 @@ class OwnedGroup:
         self.owner = EmbeddedOwner(
             Shard(settings=chosen, assignors=assignors),
             Catalog(),
-            Machines(Limits()),
+            Machines(MemberLimits()),
             counted_ids(fresh),
         )
         self.now_ms = 0

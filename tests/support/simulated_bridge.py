@@ -5,7 +5,7 @@ from itertools import count
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
+from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.exchange import TurnResult
 from bridge.coordinators.machines import Machines
@@ -16,7 +16,7 @@ from bridge.session.contracts import OnAnswer
 from bridge.wire.codec.registry import Request
 from tests.support.owned_group import counted_ids
 from tests.support.simulation.subject import Delivery, Surroundings
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, RequestRef, Topic
@@ -65,7 +65,7 @@ class OwnerSubject:
             assignors=registry,
             no_assignment_before_ms=surroundings.no_assignment_before_ms,
         )
-        self.owner = EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
+        self.owner = EmbeddedOwner(shard, Catalog(), Machines(MemberLimits()), counted_ids(ids))
         ways = ForwardingWays(
             begin=lambda ref, request: self.owner.begin_commit(ref, request, surroundings.now_ms()),
             end=lambda commit_id: self._release(self.owner.take_turn([EndCommit(commit_id)], surroundings.now_ms())),

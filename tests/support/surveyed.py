@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
 from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.census import Census, GroupCensus
 from bridge.migration.diagnosis import BridgeFacts, Examined
 from bridge.migration.gains import gains_of
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.readiness import assess_all
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 
 ABILITIES = BrokerAbilities(

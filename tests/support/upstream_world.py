@@ -18,7 +18,7 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import LOOK_PAUSE_S, LOOKS_MAX, FakeBroker, FakeVia, answered, join_request
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import (
     ConsumerGroupDescribeReply,
@@ -167,7 +167,7 @@ async def upstream_world(journal: MemoryJournal | None = None, resume_ms: int = 
         replies[ref] = reply
 
     settings = UpstreamSettings(
-        limits=Limits(),
+        limits=MemberLimits(),
         bounds=SessionBounds(6_000, 1_800_000),
         fresh_member_id=lambda: MemberId(f"fresh-{next(ids)}"),
         topics_refresh_ms=60_000,

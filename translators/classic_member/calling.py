@@ -5,7 +5,7 @@ from translators.classic_member.states import (
     CallDue,
     Called,
     GainAwaited,
-    Limits,
+    MemberLimits,
     Membership,
     NotCalled,
     ReleaseAwaited,
@@ -13,7 +13,7 @@ from translators.classic_member.states import (
 from translators.classic_member.tenure import Tenure, still_releasing
 
 
-def first_call(tenure: Tenure, limits: Limits, now_ms: int) -> Call:
+def first_call(tenure: Tenure, limits: MemberLimits, now_ms: int) -> Call:
     """Give the call of a client that was just handed its assignment.
 
     What it has to let go stays its own until it joins without it, and others wait for that. Clients join by themselves,

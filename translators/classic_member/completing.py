@@ -10,7 +10,6 @@ from translators.classic_member.events import (
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
-    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -22,12 +21,12 @@ from translators.classic_member.joining import park_again
 from translators.classic_member.profile import read_profile
 from translators.classic_member.states import (
     CompletingRebalance,
+    MemberStep,
     Overtaken,
     Retrying,
     Scheduled,
     Silent,
     Stable,
-    State,
 )
 from translators.classic_member.talking import (
     accept_join,
@@ -47,8 +46,6 @@ from translators.dialects.coordinator import CoordinatorCalled, DepartReason, Fe
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
-
-MemberStep = Step[State, Effect]
 
 
 def client_while_completing(state: CompletingRebalance, event: ClientEvent, now_ms: int) -> MemberStep:

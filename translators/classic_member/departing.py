@@ -25,6 +25,7 @@ from translators.classic_member.states import (
     Fenced,
     Leaving,
     Membership,
+    MemberStep,
     Overtaken,
     PreparingRebalance,
     Retrying,
@@ -43,8 +44,6 @@ from translators.reactions import REACTIONS, Fail, Fence, Retry
 
 # ---------------------------------------------------------------------------------------- departing
 # Ways out: a member that leaves, one that its coordinator dropped, and what both answer from then on.
-
-MemberStep = Step[State, Effect]
 
 
 def leave(seat: Seat, talk: Talk, reason: DepartReason, now_ms: int, first: tuple[Effect, ...] = ()) -> MemberStep:

@@ -17,12 +17,12 @@ from translators.classic_member.states import (
     Absent,
     CompletingRebalance,
     Membership,
+    MemberStep,
     Parked,
     PreparingRebalance,
     Seat,
     Silent,
     Stable,
-    State,
     Talk,
 )
 from translators.classic_member.talking import inquire, prompt, refuse, refuse_join
@@ -35,8 +35,6 @@ from translators.machine import Step
 # ------------------------------------------------------------------------------------------ joining
 # How a JoinGroup begins, wherever it comes from: what the client still uses, how long it may be held, and the first
 # question.
-
-MemberStep = Step[State, Effect]
 
 
 def still_using(profile: Profile, held: Partitions) -> Partitions:

@@ -11,7 +11,7 @@ from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
     Leaving,
-    Limits,
+    MemberLimits,
     Membership,
     PreparingRebalance,
     Scheduled,
@@ -220,7 +220,7 @@ class DurableMembers:
             yield entry
             yield self._stands[key]
 
-    def members(self, limits: Limits) -> dict[MemberKey, DurableMember]:
+    def members(self, limits: MemberLimits) -> dict[MemberKey, DurableMember]:
         """The members in the order they came, under the limits of today; raises UnreadableRecord for half a member."""
         if self._seated.keys() != self._stands.keys():
             halves = sorted(self._seated.keys() ^ self._stands.keys())
@@ -252,7 +252,7 @@ def _stands(former: DurableMember) -> MemberStands:
     )
 
 
-def _durable(seated: MemberSeated, stands: MemberStands, limits: Limits) -> DurableMember:
+def _durable(seated: MemberSeated, stands: MemberStands, limits: MemberLimits) -> DurableMember:
     seat = Seat(group_id=seated.group_id, member_id=seated.member_id, instance_id=seated.instance_id, limits=limits)
     membership = Membership(
         seat=seat, profile=seated.profile, epoch=stands.epoch, granted=stands.granted, pending=stands.pending

@@ -10,7 +10,6 @@ from translators.classic_member.events import (
     ConnectionLost,
     DeadlinePassed,
     Depart,
-    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -25,13 +24,13 @@ from translators.classic_member.states import (
     Called,
     CompletingRebalance,
     Membership,
+    MemberStep,
     Overtaken,
     PreparingRebalance,
     Retrying,
     Scheduled,
     Silent,
     Stable,
-    State,
 )
 from translators.classic_member.talking import accept_join, expect_question, learn, refuse, refuse_join, rest
 from translators.classic_member.tenure import Tenure, Vacant, generation_of, hand_over, prune
@@ -39,8 +38,6 @@ from translators.dialects.coordinator import CoordinatorCalled, DepartReason, Fe
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
-
-MemberStep = Step[State, Effect]
 
 
 def client_while_preparing(state: PreparingRebalance, event: ClientEvent, now_ms: int) -> MemberStep:

@@ -10,7 +10,6 @@ from translators.classic_member.events import (
     ClientEvent,
     ConnectionLost,
     DeadlinePassed,
-    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -28,6 +27,7 @@ from translators.classic_member.states import (
     Called,
     GainAwaited,
     Membership,
+    MemberStep,
     NotCalled,
     Overtaken,
     ReleaseAwaited,
@@ -64,8 +64,6 @@ from translators.dialects.coordinator import (
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.machine import Step
 from translators.reactions import REACTIONS, Fail, Fence, Rejoin, Retry
-
-MemberStep = Step[State, Effect]
 
 _CALM = HEARTBEAT_REPLIES[ErrorCode.NONE]
 _CALLED = HEARTBEAT_REPLIES[ErrorCode.REBALANCE_IN_PROGRESS]

@@ -7,6 +7,7 @@ from translators.classic_member.events import (
     Answered,
     ConnectionLost,
     DeadlinePassed,
+    Effect,
     HeartbeatReceived,
     JoinReceived,
     LeaveReceived,
@@ -19,11 +20,11 @@ from translators.dialects.classic import NO_CLAIM, Claim
 from translators.dialects.coordinator import CoordinatorCalled, DepartReason, FencedByCoordinator
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef
-from translators.machine import Transitions
+from translators.machine import Step, Transitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class MemberLimits:
     """How long things may take at most, in milliseconds (decisions 10, 11 and 17).
 
     `settle_ms` is how long a gainer waits for more where pending partitions are unknown and the coordinator gives no
@@ -46,7 +47,7 @@ class Seat:
     group_id: GroupId
     member_id: MemberId
     instance_id: InstanceId | None
-    limits: Limits
+    limits: MemberLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +145,7 @@ Call = NotCalled | GainAwaited | ReleaseAwaited | CallDue | Called
 class Absent:
     """No member: nothing is known to anybody, nothing is remembered."""
 
-    limits: Limits
+    limits: MemberLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,8 @@ class Fenced:
 Seated = PreparingRebalance | CompletingRebalance | Stable
 """Members for their clients; the others are not there yet, or not any more."""
 State = Seated | Absent | Leaving | Fenced
+MemberStep = Step[State, Effect]
+"""What becomes of a member by one event, and what is asked for."""
 
 
 def seated(state: State | None) -> Seated | None:

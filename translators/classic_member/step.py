@@ -16,7 +16,6 @@ from translators.classic_member.departing import (
 from translators.classic_member.events import (
     ClientEvent,
     ConnectionLost,
-    Effect,
     Event,
     HeartbeatReceived,
     JoinReceived,
@@ -33,14 +32,13 @@ from translators.classic_member.states import (
     CompletingRebalance,
     Fenced,
     Leaving,
+    MemberStep,
     PreparingRebalance,
     Retrying,
     Stable,
     State,
 )
 from translators.machine import Step, checked_step
-
-MemberStep = Step[State, Effect]
 
 
 def next_deadline(state: State) -> int | None:

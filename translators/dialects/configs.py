@@ -1,10 +1,10 @@
 """What admins ask about the settings of resources, groups among them: described, altered and listed (KIP-226, KIP-339,
-KIP-1142).
+KIP-1142); and what one of them, the policy by which groups change their type, may say.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -29,6 +29,25 @@ class ConfigType(IntEnum):
     STRING = 2
     INT = 3
     LIST = 7
+
+
+class MigrationPolicy(StrEnum):
+    """Which way groups may change their type by somebody's coming or going (`group.consumer.migration.policy`)."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether the first KIP-848 member turns a classic group into a consumer group."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE}
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether a group turns classic when its last KIP-848 member is gone."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE}
 
 
 class Operation(IntEnum):

@@ -68,6 +68,14 @@ class ErrorCode(IntEnum):
     INVALID_REGULAR_EXPRESSION = 128
 
 
+_BY_NUMBER = {code.value: code for code in ErrorCode}
+
+
+def code_of(number: int) -> ErrorCode:
+    """The code that stands for this number on the wire; one that is not in here reads as UNKNOWN_SERVER_ERROR."""
+    return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
 FIRST_CODE_UNKNOWN_TO_CLASSIC_CLIENTS = 100
 """Codes from here on must never reach a classic client (clients.md, 6)."""
 

@@ -4,14 +4,14 @@ A stream reads a file once, so one that is still written to would lose its end.
 """
 
 import os
-import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bridge.telemetry.schema.fields import FILE_NAME
+
 FILES = "events-*.jsonl"
-NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
 STOPPED = b'"kind":"bridge-stopped"'
 TAIL_BYTES = 4096
 SETTLED_S = 3_900
@@ -118,5 +118,5 @@ def _copy(path: Path, place: Path) -> bool:
 
 def place_of(name: str) -> tuple[str, int]:
     """The run that a file is of, and its place among the files of that, from 1; 0 for one that is called otherwise."""
-    found = NAME.fullmatch(name)
+    found = FILE_NAME.fullmatch(name)
     return (found["boot"], int(found["index"])) if found else (name, 0)

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from bridge.analytics.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, Told
+from bridge.analytics.shadow.live import SETTLED_US, Look, Shadow, Side, Tail, ToldRebalance
 from bridge.telemetry.event_log.files import event_files
 from bridge.telemetry.trace.selection import NothingToShow, find_folder, log_options
 from bridge.whatif.configuration import Unplayable, configure
@@ -130,13 +130,13 @@ def _nothing(tail: Tail, group: str, look: Look) -> str:
     return ""
 
 
-def _line(told: Told) -> str:
+def _line(told: ToldRebalance) -> str:
     moment = datetime.fromtimestamp(told.began_us / SECOND_US, UTC)
     cause = f" ({told.cause})" if told.cause else ""
     return f"{moment:%Y-%m-%d %H:%M:%S}Z {told.name}{cause}: {told.words}"
 
 
-def _as_json(told: Told) -> str:
+def _as_json(told: ToldRebalance) -> str:
     return json.dumps(asdict(told), separators=(",", ":"))
 
 

@@ -79,7 +79,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldRebalance:
     """A rebalance with what it would have been: `name` is its id, or that of the first that only the play has."""
 
     name: str
@@ -97,7 +97,7 @@ class Look:
     `open` counts the rebalances that are too young to be told; of those that `unanswered` names the play has no answer.
     """
 
-    new: tuple[Told, ...]
+    new: tuple[ToldRebalance, ...]
     open: int
     recorded: Side
     predicted: Side
@@ -138,10 +138,10 @@ def _is_over(one: Became, until_us: int | None) -> bool:
     return all(measured.began_us + measured.duration_us <= until_us for measured in one.predicted)
 
 
-def _told(one: Became) -> Told:
+def _told(one: Became) -> ToldRebalance:
     recorded = () if one.recorded is None else (one.recorded,)
     both = (*recorded, *one.predicted)
-    return Told(
+    return ToldRebalance(
         name=next(measured.rebalance_id for measured in both),
         began_us=min(measured.began_us for measured in both),
         cause=next((measured.cause for measured in both if measured.cause), ""),

@@ -44,12 +44,11 @@ from bridge.engine.outcome import (
     TargetChanged,
 )
 from bridge.engine.queries import group_type, has_members, has_news, looks_classic, next_deadline
-from bridge.engine.settings import MigrationPolicy
 from bridge.engine.state import Shard, settings_of
 from bridge.ports import Members
 from translators.dialects.admin import DeletedGroup
 from translators.dialects.classic import HeartbeatReply, JoinGroup, JoinGroupReply, LeaveGroupReply, SyncGroupReply
-from translators.dialects.configs import AlteredResource
+from translators.dialects.configs import AlteredResource, MigrationPolicy
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import (
     ClassicGroupRequest,

@@ -10,11 +10,11 @@ import trio
 
 from bridge.coordinators.arrivals import Arrival, request_fields
 from bridge.coordinators.catalog import TopicsChange, TopicWatcher
-from bridge.coordinators.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.commit_pieces import CommitPieces
 from bridge.coordinators.durability import FORGOTTEN, BridgeFact
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.classic_view import ClassicView
+from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.configs import ConfigViews
 from bridge.coordinators.embedded.engine_commands import takes_classic
 from bridge.coordinators.embedded.founders import FOUNDER
@@ -25,6 +25,7 @@ from bridge.coordinators.embedded.joins import STARTING, Joins, OwnRequests
 from bridge.coordinators.embedded.offset_watch import OffsetWatch
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.coordinators.embedded.partition_queue import Deletion, partitions_deleted, queue_deletion
 from bridge.coordinators.embedded.pattern_rights import PatternRights
 from bridge.coordinators.embedded.recommit import Recommit
 from bridge.coordinators.embedded.regular_expressions import Patterns
@@ -35,7 +36,6 @@ from bridge.coordinators.embedded.views import GroupViews, ViewRequest
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.offset_requests import Commit, refuse_commit
 from bridge.coordinators.owner_task import OwnerTask
-from bridge.coordinators.partition_queue import Deletion, partitions_deleted, queue_deletion
 from bridge.coordinators.refusals import Refusals, in_words
 from bridge.engine.commands import (
     AdoptGroup,

@@ -3,13 +3,14 @@ pattern matches.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import trio
 
 from bridge.coordinators.catalog import Catalog, TopicWatcher
 from bridge.coordinators.embedded.pattern_rights import PatternRights
 from bridge.coordinators.embedded.regular_expressions import Judge, Look, Patterns
+from bridge.coordinators.shared_looks import SharedLook, shared_look
 from bridge.ports import Broker, BrokerUnreachable
 from translators.classic_member.profile import read_subscription
 from translators.dialects.admin import OTHER_KINDS, DescribedGroup
@@ -77,17 +78,6 @@ class Questions:
         return self.asks_members or self.asks_topics or bool(self.pattern)
 
 
-@dataclass(slots=True)
-class _Look:
-    """One question for a group's members, on which all joins of the group wait; if the time of the join whose it is
-    was over before it was answered, `is_over` stays False.
-    """
-
-    refusal: Refusal | None = None
-    is_over: bool = False
-    done: trio.Event = field(default_factory=trio.Event)
-
-
 class JoinChecks:
     """Asks the broker once a group for foreign members, and for topics that nobody has seen (decision 5)."""
 
@@ -106,7 +96,7 @@ class JoinChecks:
         """Groups of which the broker has no members, the last that were asked about: a group that its first member is
         refused in is never empty again, which would have it forgotten.
         """
-        self._looks: dict[GroupId, _Look] = {}
+        self._looks: dict[GroupId, SharedLook] = {}
         self.bypassed: dict[GroupId, str] = {}
 
     def questions(self, request: JoinGroup | ConsumerGroupHeartbeat, *, is_uncalled: bool = False) -> Questions:
@@ -196,16 +186,12 @@ class JoinChecks:
             # Whoever came later asks again in the time that it has left.
         if group_id in self._cleared:
             return None
-        look = self._looks[group_id] = _Look()
-        try:
-            look.refusal = await self._find_foreign_members(group_id)
+        with shared_look(self._looks, group_id) as look:
+            try:
+                look.refusal = await self._find_foreign_members(group_id)
+            except BrokerUnreachable as problem:
+                look.refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
             look.is_over = True
-        except BrokerUnreachable as problem:
-            look.refusal = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem))
-            look.is_over = True
-        finally:
-            del self._looks[group_id]
-            look.done.set()
         return look.refusal
 
     async def _find_foreign_members(self, group_id: GroupId) -> Refusal | None:

@@ -14,8 +14,8 @@ from bridge.coordinators.arrivals import Arrival, request_fields, seats_named
 from bridge.coordinators.embedded.join_checks import JoinChecks, Questions, is_join
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.regular_expressions import Look
-from bridge.coordinators.ledger import Deliver
 from bridge.engine.outcome import Converted, NotConverted
+from bridge.session.contracts import Deliver
 from bridge.supervision import LOOK_UP, Failures, start_guarded
 from translators.dialects.classic import Heartbeat, JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import trio
 
+from bridge.coordinators.embedded.partition_queue import GroupPartitions
 from bridge.coordinators.offset_requests import Commit
-from bridge.coordinators.partition_queue import GroupPartitions
 from bridge.log_lines import Line, RateLimitedLog, of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
@@ -26,7 +26,7 @@ LOG = logging.getLogger("epochbridge.coordinators")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownOffset:
     """The offset that a partition had when it was last heard of; None: whatever it is at the next look.
 
     Compared by identity: another one means that something has happened, even to the same offset. `is_foreign`: who put
@@ -55,7 +55,7 @@ class Change:
 class _Watched:
     """What is known of one group; `has_looked` once all of its offsets have been seen."""
 
-    known: dict[TopicPartition, Known] = field(default_factory=dict)
+    known: dict[TopicPartition, KnownOffset] = field(default_factory=dict)
     overwritten: list[Change] = field(default_factory=list)
     has_looked: bool = False
 
@@ -89,7 +89,7 @@ class OffsetWatch:
         if reply is None:
             for topic in commit.topics:
                 for item in topic.partitions:
-                    group.known[TopicPartition(topic.name, item.partition)] = Known(None)
+                    group.known[TopicPartition(topic.name, item.partition)] = KnownOffset(None)
             return
         taken = {
             (topic.name, item.partition)
@@ -171,7 +171,7 @@ class OffsetWatch:
     @staticmethod
     def _compare(
         group: _Watched,
-        before: dict[TopicPartition, Known],
+        before: dict[TopicPartition, KnownOffset],
         found: dict[TopicPartition, int],
         unsettled: set[TopicPartition],
     ) -> Iterator[Change]:
@@ -181,14 +181,14 @@ class OffsetWatch:
                 continue
             if known is None:
                 # Of a group that was seen whole before, this is news; at the first look everything is.
-                group.known[partition] = Known(offset, is_foreign=group.has_looked)
+                group.known[partition] = KnownOffset(offset, is_foreign=group.has_looked)
                 if group.has_looked and offset != NOTHING:
                     yield Change(partition, NOTHING, offset)
             elif known.offset is None:
                 if not known.is_transactional:
-                    group.known[partition] = Known(offset)
+                    group.known[partition] = KnownOffset(offset)
             elif known.offset != offset:
-                group.known[partition] = Known(offset, is_foreign=True)
+                group.known[partition] = KnownOffset(offset, is_foreign=True)
                 yield Change(partition, known.offset, offset)
 
     def _tell_changed(self, group_id: GroupId, changes: list[Change]) -> None:
@@ -218,7 +218,7 @@ def _note_commit(group: _Watched, partition: TopicPartition, offset: int | None)
     known = group.known.get(partition)
     if known is not None and known.is_foreign and known.offset is not None and offset is not None:
         group.overwritten.append(Change(partition, known.offset, offset))
-    group.known[partition] = Known(offset, is_transactional=offset is None)
+    group.known[partition] = KnownOffset(offset, is_transactional=offset is None)
 
 
 def _list(changes: list[Change]) -> str:

@@ -106,7 +106,7 @@ AT_ONCE_MAX = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class GroupConversion:
     """What became of a group, or would: `refusal` says why it stays what it is, "" if it does not.
 
     With `disturbs_all` everybody has to join again, and their leader says who gets what.
@@ -138,7 +138,7 @@ class Operators:
         """Let everybody leave who is in the group at this moment; None if there is no such group."""
         return await self._remove(group_id, everybody(self._groups.owner.shard, group_id))
 
-    async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> Conversion | None:
+    async def convert(self, group_id: GroupId, to: GroupType, *, is_dry_run: bool) -> GroupConversion | None:
         """Make a group one of the other kind, or only say what would happen; None if there is no such group."""
         owner = self._groups.owner
         if group_type(owner.shard, group_id) is None:
@@ -152,8 +152,10 @@ class Operators:
             members = list_members(owner.shard, group_id)
         verdict = await self._groups.convert(group_id, to, is_dry_run=is_dry_run)
         if isinstance(verdict, Converted):
-            return Conversion(refusal="", members=members, disturbs_all=to is GroupType.CLASSIC and verdict.rebalances)
-        return Conversion(refusal=_UNAVAILABLE if verdict is None else verdict.text)
+            return GroupConversion(
+                refusal="", members=members, disturbs_all=to is GroupType.CLASSIC and verdict.rebalances
+            )
+        return GroupConversion(refusal=_UNAVAILABLE if verdict is None else verdict.text)
 
     async def _remove(self, group_id: GroupId, entries: tuple[LeavingMember, ...]) -> LeaveGroupReply | None:
         if group_type(self._groups.owner.shard, group_id) is None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import trio
 
-from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
+from bridge.coordinators.embedded.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from bridge.log_lines import of_embedded
 from bridge.migration.missing_rights import Resource, Right, refused_on
 from bridge.ports import Broker, BrokerUnreachable

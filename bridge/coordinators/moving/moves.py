@@ -10,7 +10,7 @@ from bridge.coordinators.moving.candidates import LOOK_S, of_order, staying
 from bridge.coordinators.moving.journey_door import Life, OrderUnderway, Parts, load_journeys, make_journey
 from bridge.coordinators.moving.places import SpacedWrites
 from bridge.coordinators.moving.progress import FOR_NEWCOMERS, Progress
-from bridge.coordinators.moving.silent_members import Known, SilentMembers
+from bridge.coordinators.moving.silent_members import MovedMembers, SilentMembers
 from bridge.coordinators.moving.surroundings import MoveEars, NoEars, is_not_known
 from bridge.coordinators.moving.unfinished import UnfinishedMove, settle_seats
 from bridge.migration.moves.itinerary import order_resumed, resumed
@@ -47,7 +47,7 @@ class LiveMoves:
         `start_in`.
         """
         self._silent = SilentMembers(
-            Known(
+            MovedMembers(
                 mapped=self._around.mapped,
                 upstream=self._around.upstream,
                 router=self._router,

@@ -10,11 +10,10 @@ from typing import NotRequired, Protocol, TypedDict
 
 import trio
 
-from bridge.coordinators import unread_facts
 from bridge.coordinators.mapped.groups import MappedGroups
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.unfinished import UnfinishedMove
-from bridge.coordinators.unread_facts import put_aside
+from bridge.coordinators.unread_facts import Facts, put_aside
 from bridge.coordinators.upstream.seat_names import SeatNames
 from bridge.log_lines import LogFields
 from bridge.migration.moves.members import ClassicMember, WrittenMember, from_json, to_json
@@ -56,7 +55,7 @@ class _Written(TypedDict, total=False):
     move: _WrittenMove
 
 
-class Facts(unread_facts.Facts, Protocol):
+class DurableFacts(Facts, Protocol):
     """Where facts are kept over restarts, and when they are."""
 
     async def facts_written(self) -> bool:
@@ -67,7 +66,7 @@ class Facts(unread_facts.Facts, Protocol):
 class Places:
     """Writes down what the router and the mapped seats know of one group, whenever that has changed."""
 
-    def __init__(self, router: Router, mapped: MappedGroups, names: SeatNames, facts: Facts) -> None:
+    def __init__(self, router: Router, mapped: MappedGroups, names: SeatNames, facts: DurableFacts) -> None:
         self._router = router
         self._mapped = mapped
         self._names = names

@@ -30,7 +30,7 @@ lives after all the coordinator says that it is no member (25), and it joins ane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class MovedMembers:
     """What knows of members that were moved; `dropped` hears of each that passed and is gone, `untranslated` of each on
     road upstream that is, and of whom a name is kept.
     """
@@ -47,7 +47,7 @@ class Known:
 class SilentMembers:
     """Looks for them every now and then."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: MovedMembers) -> None:
         self._known = known
         self._heard_ms: dict[MemberRef, int] = {}
         """When each mapped member was heard at the latest, as of the last look."""

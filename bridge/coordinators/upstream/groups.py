@@ -30,7 +30,7 @@ from bridge.supervision import LOOK_UP, TOPICS, Failures, start_guarded, start_j
 from bridge.wire.codec.registry import error_reply, group_ids
 from translators.classic_member.member_records import profile_of
 from translators.classic_member.profile import Profile, read_profile, read_subscription
-from translators.classic_member.states import Limits, State, seated
+from translators.classic_member.states import MemberLimits, State, seated
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.coordinator import ClassicSeat, DepartReason, TakenOver
@@ -72,7 +72,7 @@ _STARTING = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the bridge is still st
 class UpstreamSettings:
     """What an operator decides for groups on this road, and where ids of new members come from."""
 
-    limits: Limits
+    limits: MemberLimits
     bounds: SessionBounds
     fresh_member_id: Callable[[], MemberId]
     topics_refresh_ms: int

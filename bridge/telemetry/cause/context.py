@@ -129,11 +129,12 @@ def _opening(events: Sequence[Event], rebalance_id: str) -> Event:
 
 
 def _end_us(own: Sequence[Event], rebalance_id: str) -> int:
-    ends = (event.stamp.mono_us for event in own if _ends(event, rebalance_id))
+    ends = (event.stamp.mono_us for event in own if is_end_of(event, rebalance_id))
     return next(ends, max(event.stamp.mono_us for event in own))
 
 
-def _ends(event: Event, rebalance_id: str) -> bool:
+def is_end_of(event: Event, rebalance_id: str) -> bool:
+    """Whether a rebalance is over with this event."""
     return isinstance(event.fact, RebalanceEnded) and event.fact.rebalance_id == rebalance_id
 
 

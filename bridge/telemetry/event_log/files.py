@@ -4,7 +4,6 @@ written at a time, a new one begins when it is big or old, and the oldest are de
 
 import logging
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +13,7 @@ from pathlib import Path
 from bridge.telemetry.event_log.codec import Flaw, Rejected, decode_line
 from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable
 from bridge.telemetry.schema.facts import Event, RebalanceBegan, RebalanceEnded
-from bridge.telemetry.schema.fields import LINE_BYTES_MAX
-
-NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
-"""Longest line that is read; a member with a hundred thousand partitions takes a tenth of it."""
-
+from bridge.telemetry.schema.fields import FILE_NAME, LINE_BYTES_MAX
 
 TOO_LONG = Rejected(Flaw.FOREIGN, f"a line longer than {LINE_BYTES_MAX} bytes")
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
@@ -53,7 +48,7 @@ def create_file(path: Path) -> int:
 
 def log_file(name: str) -> LogFile | None:
     """What a file's name says, None for a file that is none of the log's."""
-    found = NAME.fullmatch(name)
+    found = FILE_NAME.fullmatch(name)
     return LogFile(found["boot"], int(found["index"])) if found else None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import NamedTuple
 
-from bridge.telemetry.following.classic import ClassicFollower, departure_of
+from bridge.telemetry.following.classic import GONE, ClassicFollower, departure_of
 from bridge.telemetry.following.connections import SilenceFollower
 from bridge.telemetry.following.fact_fields import input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
@@ -38,8 +38,6 @@ from translators.dialects.ids import (
     MemberId,
     TopicIdPartition,
 )
-
-GONE = frozenset((ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID))
 
 
 class Said(NamedTuple):

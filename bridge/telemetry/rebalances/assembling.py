@@ -6,7 +6,7 @@ Monotonic times are compared within one run of the bridge only.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from bridge.telemetry.cause.context import context_of, keep_past
+from bridge.telemetry.cause.context import context_of, is_end_of, keep_past
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.cause.waits import Span, pair_spans
 from bridge.telemetry.rebalances.rebalance import UNKNOWN_COUNT, MemberStory, Rebalance, Stretch
@@ -234,7 +234,7 @@ def _finish(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalance:
     opening = next((event for event in own if isinstance(event.fact, RebalanceBegan)), own[0])
     began = opening.fact
     assert isinstance(began, GroupFact), "whatever is of a rebalance is of a group"
-    ending = next((event for event in own if _ends(event, draft.rebalance_id)), None)
+    ending = next((event for event in own if is_end_of(event, draft.rebalance_id)), None)
     begin_us = opening.stamp.mono_us
     boot = opening.stamp.boot
     is_ended_here = ending is not None and ending.stamp.boot == boot
@@ -263,17 +263,13 @@ def _finish(draft: _Draft, introduced: dict[str, MemberInputs]) -> Rebalance:
     )
 
 
-def _ends(event: Event, rebalance_id: str) -> bool:
-    return isinstance(event.fact, RebalanceEnded) and event.fact.rebalance_id == rebalance_id
-
-
 def _explanation(draft: _Draft, introduced: dict[str, MemberInputs]) -> RebalanceExplained:
     """What the bridge said when the rebalance ended; where it said nothing or did not know, what the log shows."""
     said = next((event.fact for event in draft.own if _explains(event, draft.rebalance_id)), None)
     if isinstance(said, RebalanceExplained) and said.cause is not Cause.UNKNOWN:
         return said
     known = [event for event in draft.own if not isinstance(event.fact, RebalanceExplained)]
-    ending = next((place for place, event in enumerate(known) if _ends(event, draft.rebalance_id)), len(known))
+    ending = next((place for place, event in enumerate(known) if is_end_of(event, draft.rebalance_id)), len(known))
     under_way = known[: ending + 1]
     shown = explain((*draft.past, *under_way), introduced.get)
     if shown is not None and shown.rebalance_id == draft.rebalance_id:
@@ -342,7 +338,7 @@ def _part_of_it(draft: _Draft) -> Iterator[Event]:
     for event in draft.own:
         if not has_ended or isinstance(event.fact, OWED):
             yield event
-        has_ended = has_ended or _ends(event, draft.rebalance_id)
+        has_ended = has_ended or is_end_of(event, draft.rebalance_id)
 
 
 def _touches(span: Span, rebalance_id: str, begin_us: int, end_us: int) -> bool:

@@ -1,5 +1,6 @@
 """What each field of the event log means, its type and since when it is there, and which kinds of facts carry it."""
 
+import re
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
@@ -28,7 +29,11 @@ class Field:
 SCHEMA_VERSION = 3
 """Raised when a field is added; a field never changes its type or meaning, and never goes."""
 LINE_BYTES_MAX = 16_777_216
-"""Who reads a log holds no longer line than that: a damaged file may have no newline at all."""
+"""Who reads a log holds no longer line than that, of which a member with 100,000 partitions takes a tenth: a damaged
+file may have no newline at all.
+"""
+FILE_NAME = re.compile(r"events-(?P<boot>[0-9A-Za-z]+)-(?P<index>[0-9]{6,})\.jsonl")
+"""How a file of the log is called."""
 
 _TEXT, _NUMBER, _FLAG, _TEXTS, _NUMBERS = FieldType
 
@@ -112,7 +117,7 @@ FACT_FIELDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EventKind:
     """A kind of event: the name it is written under, what it says, its fields in order, and its type."""
 
     name: str
@@ -121,12 +126,12 @@ class Kind:
     fact: type[Fact]
 
 
-def kind_of(fact: type[Fact]) -> Kind:
+def kind_of(fact: type[Fact]) -> EventKind:
     """The kind of a type of fact."""
-    return Kind(fact.kind, fact.__doc__ or "", tuple(field.name for field in fields(fact)), fact)
+    return EventKind(fact.kind, fact.__doc__ or "", tuple(field.name for field in fields(fact)), fact)
 
 
-KINDS: dict[str, Kind] = {fact.kind: kind_of(fact) for fact in FACTS}
+KINDS: dict[str, EventKind] = {fact.kind: kind_of(fact) for fact in FACTS}
 """Every kind by its name."""
 
 COLUMNS: dict[str, Field] = STAMP_FIELDS | FACT_FIELDS

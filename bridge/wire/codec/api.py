@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Generic, Protocol, TypeVar, cast
 
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, code_of
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, InstanceId, TopicId, TopicIdPartition, TopicName
 from translators.dialects.offsets import CommittedPartition, CommittedTopic
 
@@ -81,12 +81,9 @@ class Record(dict[str, object]):
         return self[name] is None
 
 
-_CODES: dict[int, ErrorCode] = {int(code): code for code in ErrorCode}
-
-
 def error_code(record: Record) -> ErrorCode:
-    """The error of a struct; a code that the dialects don't know reads as UNKNOWN_SERVER_ERROR."""
-    return _CODES.get(record.number("error_code"), ErrorCode.UNKNOWN_SERVER_ERROR)
+    """The error of a struct."""
+    return code_of(record.number("error_code"))
 
 
 def instance_id(record: Record, name: str = "group_instance_id") -> InstanceId | None:

@@ -60,10 +60,6 @@ def _is_nullable_struct(field: Field, version: int) -> bool:
     return field.kind == "struct" and not field.is_array and version in field.nullable
 
 
-def _is_fixed(field: Field) -> bool:
-    return field.kind in FIXED_FORMS and not field.is_array
-
-
 def _struct_reader(fields: Sequence[Field], version: int, *, flexible: bool) -> ReadRecord:
     absent = Record({field.name: field.default for field in fields})
     steps = tuple(_steps(fields, version, flexible=flexible))
@@ -78,7 +74,7 @@ def _struct_reader(fields: Sequence[Field], version: int, *, flexible: bool) -> 
 
 
 def _steps(fields: Sequence[Field], version: int, *, flexible: bool) -> Iterable[_Step]:
-    for fixed, run in groupby(_plain_fields(fields, version), key=_is_fixed):
+    for fixed, run in groupby(_plain_fields(fields, version), key=lambda field: field.is_fixed):
         if fixed:
             yield _fixed_step(list(run))
         else:
@@ -180,7 +176,7 @@ def _array_reader(field: Field, version: int, *, flexible: bool, nullable: bool)
     element = _element(field)
     read_elements = (
         _fixed_elements_reader(element)
-        if _is_fixed(element)
+        if element.is_fixed
         else _elements_reader(_value_reader(element, version, flexible=flexible))
     )
     read_size: ReadSize = read_compact_size if flexible else read_int32_size

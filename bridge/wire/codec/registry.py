@@ -22,7 +22,14 @@ from bridge.wire.codec.reader import ReadRecord, compile_reader
 from bridge.wire.codec.schema import MESSAGE_KEYS, NO_VERSION, Direction, Message, load_message
 from bridge.wire.codec.writer import WriteFields, compile_writer
 from bridge.wire.errors import MalformedFrame, TooManyElements
-from bridge.wire.frames import LENGTH_BYTES, FrameBytes, RequestHeader, request_frame, response_frame
+from bridge.wire.frames import (
+    LENGTH_BYTES,
+    REQUEST_VERSION_OFFSET,
+    FrameBytes,
+    RequestHeader,
+    request_frame,
+    response_frame,
+)
 from bridge.wire.versions import VersionTable, is_said_again, readable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -40,15 +47,14 @@ def is_read(api_key: int, version: int) -> bool:
     return version in READABLE.get(api_key, NO_VERSION) or is_said_again(api_key, version)
 
 
-class Place(NamedTuple):
+class BodyPlace(NamedTuple):
     """Where a body begins in its frame, for the error, and how many elements are read of it; None reads all."""
 
     offset: int = 0
     elements_max: int | None = None
 
 
-WHEREVER = Place()
-_VERSION_OFFSET = 6
+WHEREVER = BodyPlace()
 _REPLY_BODY_OFFSET = 4
 
 
@@ -87,7 +93,7 @@ def reply_frame(api_key: int, version: int, correlation_id: int, fields: Fields)
     return response_frame(api_key, version, correlation_id, body)
 
 
-def read_request_fields(api_key: int, version: int, body: FrameBytes, place: Place = WHEREVER) -> Record:
+def read_request_fields(api_key: int, version: int, body: FrameBytes, place: BodyPlace = WHEREVER) -> Record:
     """Read the body of a request. Raises MalformedFrame, TooManyElements for one that is more than is read."""
     buf = bytes(body) if place.elements_max is None else allow(body, place.elements_max)
     return _read_exactly(_Which(api_key, version, Direction.REQUEST), buf, 0, place.offset)
@@ -163,7 +169,7 @@ def _refuse_unknown(api_key: int, version: int) -> None:
         raise MalformedFrame(api_name(api_key), version, "request_api_key", LENGTH_BYTES, "no api that is read here")
     if not is_read(api_key, version):
         reason = f"{version}, but {versions.lowest} to {versions.highest} are spoken"
-        raise MalformedFrame(api_name(api_key), version, "request_api_version", _VERSION_OFFSET, reason)
+        raise MalformedFrame(api_name(api_key), version, "request_api_version", REQUEST_VERSION_OFFSET, reason)
 
 
 # ----------------------------------------------------------------------------------------- registry
@@ -223,7 +229,7 @@ def decode_request(
     MalformedFrame for bytes that aren't exactly one such request, and for an api or version not in SUPPORTED.
     """
     api = _api(api_key, version)
-    record = read_request_fields(api_key, version, body, Place(offset, elements_max))
+    record = read_request_fields(api_key, version, body, BodyPlace(offset, elements_max))
     return cast("Request", api.decode_request(record, version))
 
 
@@ -285,9 +291,9 @@ _PEEKED_BYTES = 2 * (32767 + 5)
 def _api(api_key: int, version: int) -> Api:
     api = APIS.get(api_key)
     if api is None:
-        raise MalformedFrame(api_name(api_key), version, "request_api_key", 4, "no api that is decoded here")
+        raise MalformedFrame(api_name(api_key), version, "request_api_key", LENGTH_BYTES, "no api that is decoded here")
     lowest, highest = SUPPORTED[api_key]
     if not lowest <= version <= highest and not is_said_again(api_key, version):
         reason = f"{version}, but {lowest} to {highest} are spoken"
-        raise MalformedFrame(api_name(api_key), version, "request_api_version", 6, reason)
+        raise MalformedFrame(api_name(api_key), version, "request_api_version", REQUEST_VERSION_OFFSET, reason)
     return api

@@ -51,6 +51,11 @@ class Field:
     default: object
     fields: tuple["Field", ...]
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it takes as many bytes in every message."""
+        return self.kind in FIXED_FORMS and not self.is_array
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

@@ -37,7 +37,7 @@ def _struct_writer(fields: Sequence[Field], version: int, *, flexible: bool) -> 
 
 def _steps(fields: Sequence[Field], version: int, *, flexible: bool) -> Iterable[WriteFields]:
     plain = [field for field in fields if version in field.versions and version not in field.tagged]
-    for fixed, run in groupby(plain, key=_is_fixed):
+    for fixed, run in groupby(plain, key=lambda field: field.is_fixed):
         if fixed:
             yield _fixed_step(list(run))
         else:
@@ -45,10 +45,6 @@ def _steps(fields: Sequence[Field], version: int, *, flexible: bool) -> Iterable
                 yield _step(field.name, _value_writer(field, version, flexible=flexible))
     if flexible:
         yield _tags_step([field for field in fields if version in field.tagged], version)
-
-
-def _is_fixed(field: Field) -> bool:
-    return field.kind in FIXED_FORMS and not field.is_array
 
 
 def _fixed_step(run: Sequence[Field]) -> WriteFields:

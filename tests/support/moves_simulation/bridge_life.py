@@ -35,7 +35,7 @@ from bridge.session.contracts import Groups, NoAccess
 from bridge.wire.codec.registry import error_reply
 from tests.support.moves_simulation.broker import ClientWay, SimulatedBroker
 from tests.support.owned_group import counted_ids
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import Heartbeat, HeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, RequestRef, Via, via_of
@@ -135,11 +135,11 @@ class BridgeLife:
         self.router, self.roster = Router(around.rules), Roster()
         clients = Clients(self._deliver, self._access)
         shard = Shard(settings=around.engine, assignors=registry)
-        owner = EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
+        owner = EmbeddedOwner(shard, Catalog(), Machines(MemberLimits()), counted_ids(ids))
         self.embedded = EmbeddedGroups(owner, broker, clock, clients, EmbeddedSettings())
         self.embedded.guard(lambda: None)
         settings = UpstreamSettings(
-            limits=Limits(),
+            limits=MemberLimits(),
             bounds=SessionBounds(6_000, 1_800_000),
             fresh_member_id=lambda: MemberId(f"fresh-{next(ids)}"),
             topics_refresh_ms=5_000,

@@ -6,7 +6,7 @@ from bridge.coordinators.machines import NOBODY, Machines, Stage, is_present, is
 from tests.support.embedded_world import join_request
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.classic_member.events import Answered, JoinReceived, LeaveReceived, SyncReceived
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import SyncGroup
 from translators.dialects.coordinator import CoordinatorCalled, Granted
 from translators.dialects.ids import GroupId, InstanceId, MemberId, MemberRef, RequestRef, TopicPartition, Via, via_of
@@ -17,7 +17,7 @@ FIRST, SECOND = RequestRef(0, 1, 1), RequestRef(0, 2, 1)
 
 def joined(ref: RequestRef = FIRST) -> Machines:
     """One static member whose JoinGroup is parked."""
-    machines = Machines(Limits())
+    machines = Machines(MemberLimits())
     request = replace(join_request("m"), instance_id=SEAT)
     machines.feed(KEY, JoinReceived(ref, request, KEY.member_id), 0)
     machines.meet(KEY, CLIENT, via_of(ref))
@@ -26,7 +26,7 @@ def joined(ref: RequestRef = FIRST) -> Machines:
 
 def test_absent_member_takes_no_place() -> None:
     """Refused requests leave nothing behind."""
-    machines = Machines(Limits())
+    machines = Machines(MemberLimits())
     machines.feed(KEY, LeaveReceived(), 0)
     assert (len(machines), machines.get(KEY), machines.next_deadline_ms()) == (0, None, None)
     assert machines.client_of(KEY) == NOBODY
@@ -101,7 +101,7 @@ def test_members_of_a_group_cost_what_there_are_in_it() -> None:
     """A census asks for each group on road upstream: of a thousand all members of all were looked at for each, and
     nobody was served meanwhile.
     """
-    machines = Machines(Limits())
+    machines = Machines(MemberLimits())
     names = [GroupId(Compared(f"g{number}")) for number in range(40)]
     for name in names:
         for member_id in ("a", "b"):
@@ -123,7 +123,7 @@ def test_members_of_one_group() -> None:
 
 def at_work(*members: str) -> Machines:
     """Members that work with an assignment, each on a connection of its own."""
-    machines = Machines(Limits())
+    machines = Machines(MemberLimits())
     for number, name in enumerate(members, 1):
         key = MemberRef(GROUP, MemberId(name))
         machines.feed(key, JoinReceived(RequestRef(0, number, 1), join_request(name), key.member_id), 0)

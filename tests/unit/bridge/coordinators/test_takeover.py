@@ -3,7 +3,7 @@
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.takeover import Seats, Takeovers
 from tests.support.owned_group import CLIENT, GROUP, ClassicClient, OwnedGroup
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.ids import InstanceId, MemberId, MemberRef, Via
 
 
@@ -22,7 +22,7 @@ def test_member_at_work_is_settled_and_shows_its_generation() -> None:
 
 def test_nobody_is_settled_without_a_machine() -> None:
     """Nor has it a seat."""
-    seats, nobody = Seats(Machines(Limits())), MemberRef(GROUP, MemberId("m"))
+    seats, nobody = Seats(Machines(MemberLimits())), MemberRef(GROUP, MemberId("m"))
     assert not seats.is_settled(nobody, 0)
     assert seats.seat(nobody, 0) is None
 

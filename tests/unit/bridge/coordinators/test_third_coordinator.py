@@ -21,7 +21,7 @@ from tests.support.embedded_world import commit_request, join_request, leave_req
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.stand_in_coordinator import StandInCoordinator
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -124,7 +124,7 @@ class Served:
 @asynccontextmanager
 async def served(journal: MemoryJournal | None = None) -> AsyncIterator[Served]:
     """Run an owner over a stand-in until the end of the block."""
-    coordinator, machines = StandInCoordinator(), Machines(Limits())
+    coordinator, machines = StandInCoordinator(), Machines(MemberLimits())
     owner = GroupOwner[str](coordinator, Catalog(), machines, BOUNDS)
     replies: dict[RequestRef, GroupReply] = {}
 

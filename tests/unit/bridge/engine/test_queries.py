@@ -22,10 +22,11 @@ from bridge.engine.queries import (
     subscribed_names,
     subscribed_topics,
 )
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.classic_bench import DELAY_MS, ClassicBench, join_of
 from tests.support.engine_bench import BAR, FOO, GROUP, Bench, beat_request, join_request
 from translators.dialects.admin import DeletedGroup
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, GroupId, MemberId, MemberRef, TopicId, TopicIdPartition
 

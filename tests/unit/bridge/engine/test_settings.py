@@ -17,7 +17,6 @@ from bridge.engine.settings import (
     SESSION_TIMEOUT,
     EngineSettings,
     GroupConfigs,
-    MigrationPolicy,
     alter,
     base_text,
     check,
@@ -27,7 +26,7 @@ from bridge.engine.settings import (
     unknown_in,
 )
 from tests.support.engine_bench import GROUP
-from translators.dialects.configs import Alteration, Operation
+from translators.dialects.configs import Alteration, MigrationPolicy, Operation
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import GroupId
 

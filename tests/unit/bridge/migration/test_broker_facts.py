@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
 from bridge.migration.broker_facts import BrokerFacts, read_abilities
+from translators.dialects.configs import MigrationPolicy
 
 KAFKA_43 = BrokerFacts(
     node_id=1,

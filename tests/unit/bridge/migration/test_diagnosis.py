@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import Known, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import Known, Login, TakeOver
 from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.diagnosis import BridgeFacts, Examined, Severity, diagnose
 from tests.support.surveyed import ABLE
+from translators.dialects.configs import MigrationPolicy
 
 BROKER = BrokerFacts(node_id=1, features={"group.version": 1}, supported={"metadata.version": 30})
 WELL = Examined(

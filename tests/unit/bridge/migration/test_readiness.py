@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, TakeOver
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.readiness import assess, assess_all
 from bridge.migration.reasons import Assessment, Weight
 from bridge.migration.route import Road
 from tests.support.surveyed import ABLE
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import GroupId, MemberId
 
 MEMBER = ObservedMember(

@@ -14,7 +14,7 @@ from bridge.net.broker_connection import connect
 from bridge.net.descriptors import (
     KEPT,
     KEPT_FOR_ADMIN,
-    Room,
+    FreeDescriptors,
     Spare,
     admin_connections_max,
     clients_max,
@@ -87,7 +87,7 @@ def test_rounds_have_what_no_client_has_and_clients_what_no_round_has(
 ) -> None:
     """A round of 1,000 took those of the journal and of the bridge's own questions: nobody had counted them."""
     monkeypatch.setattr(descriptors, "limit", lambda: limit)
-    room = Room(10_000, lambda: clients, lambda: brokers)
+    room = FreeDescriptors(10_000, lambda: clients, lambda: brokers)
     most = clients_max(10_000, brokers)
     assert room.clients_max == most
     lacking = room.reserve(1 << 24)
@@ -110,11 +110,11 @@ async def test_client_finds_no_place_while_rounds_have_it(monkeypatch: pytest.Mo
         served = await front.dial()
         await served.send(request(API_VERSIONS, 2, 5))
         assert await served.ids(1) == [5]
-        assert front.proxy.room.reserve(3) == 1
-        assert front.proxy.room.reserve(2) == 0
+        assert front.proxy.descriptors.reserve(3) == 1
+        assert front.proxy.descriptors.reserve(2) == 0
         assert await (await front.dial()).is_closed()
         assert front.closed(CloseReason.NO_DESCRIPTORS) == 1
-        front.proxy.room.give_back(2)
+        front.proxy.descriptors.give_back(2)
         after = await front.dial()
         await after.send(request(API_VERSIONS, 2, 6))
         assert await after.ids(1) == [6]

@@ -2,7 +2,7 @@
 
 import re
 
-from bridge.telemetry.metric_names import METRICS, PROCESS, SAMPLES, Kind
+from bridge.telemetry.metric_names import METRICS, PROCESS, SAMPLES, MetricKind
 
 BOUNDED = {
     "task",
@@ -31,8 +31,8 @@ def test_names_keep_to_the_conventions() -> None:
             continue  # the library's own names
         assert re.fullmatch(r"[a-z][a-z0-9_]+", name)
         assert not name.endswith(("_total", "_sum", "_bucket", "_ms"))
-        assert name.endswith("_seconds") or metric.kind is not Kind.HISTOGRAM
-        assert not name.endswith("_seconds") or metric.kind is not Kind.GAUGE
+        assert name.endswith("_seconds") or metric.kind is not MetricKind.HISTOGRAM
+        assert not name.endswith("_seconds") or metric.kind is not MetricKind.GAUGE
         assert metric.meaning.endswith(".")
 
 

@@ -1,6 +1,6 @@
 """Refusals and what they quote."""
 
-from translators.dialects.errors import QUOTE_CHARS_MAX, REASON_CHARS_MAX, ErrorCode, Refusal, quote
+from translators.dialects.errors import QUOTE_CHARS_MAX, REASON_CHARS_MAX, ErrorCode, Refusal, code_of, quote
 
 KAFKA_STRING_BYTES_MAX = 32_767
 
@@ -22,3 +22,9 @@ def test_reason_fits_into_an_answer_whatever_it_quotes() -> None:
     assert reason.startswith("\U0001f980" * REASON_CHARS_MAX)
     assert len(reason.encode()) <= KAFKA_STRING_BYTES_MAX
     assert Refusal(ErrorCode.NONE, "short").reason == "short"
+
+
+def test_code_that_is_not_in_here_is_an_error_of_the_server() -> None:
+    """Brokers have more of them, and newer ones."""
+    assert [code_of(code.value) for code in ErrorCode] == list(ErrorCode)
+    assert code_of(9_999) is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -17,9 +17,10 @@ from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine.assignors.registry import registry
-from bridge.engine.settings import MigrationPolicy, configured_settings
+from bridge.engine.settings import configured_settings
 from bridge.migration.route import Road, Rule
 from bridge.session.broker_addresses import Address
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import GroupId
 
 FILE = """\

@@ -8,7 +8,7 @@ from bridge.coordinators.admission import judge_fetch, translate_commit
 from tests.support.classic_members import A, C, completing, fenced, preparing, tenure
 from tests.support.embedded_world import commit_request
 from tests.support.owned_group import GROUP, TOPIC, ClassicClient, OwnedGroup
-from translators.classic_member.states import Absent, Asked, CompletingRebalance, Limits, State
+from translators.classic_member.states import Absent, Asked, CompletingRebalance, MemberLimits, State
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, TopicPartition
 from translators.dialects.offsets import TxnOffsetCommit
@@ -66,7 +66,7 @@ def test_fetch_is_judged_by_the_generation() -> None:
     assert judge_fetch(state_of(group, client), client.generation) is ErrorCode.NONE
     assert judge_fetch(state_of(group, client), client.generation + 1) is ErrorCode.ILLEGAL_GENERATION
     assert judge_fetch(state_of(group, newcomer), 1) is ErrorCode.ILLEGAL_GENERATION
-    assert judge_fetch(Absent(Limits()), 1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert judge_fetch(Absent(MemberLimits()), 1) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_member_that_tells_no_generation_may_fetch_while_it_is_one() -> None:
     client = ClassicClient(group)
     client.join()
     assert judge_fetch(state_of(group, client), -1) is ErrorCode.NONE
-    assert judge_fetch(Absent(Limits()), -1) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert judge_fetch(Absent(MemberLimits()), -1) is ErrorCode.UNKNOWN_MEMBER_ID

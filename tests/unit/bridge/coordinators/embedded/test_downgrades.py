@@ -7,10 +7,11 @@ from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.engine.commands import ConvertGroup, EndCommit, GroupType, Speaks
 from bridge.engine.outcome import Converted, NotConverted, Unready
 from bridge.engine.queries import group_type
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.led_group import FORM_MS, LedClient, form
 from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberRef, RequestRef, Topic, TopicId, TopicPartition

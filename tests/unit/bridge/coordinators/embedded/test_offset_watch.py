@@ -8,8 +8,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.embedded.offset_watch import GROUPS_PER_LOOK, OffsetWatch
+from bridge.coordinators.embedded.partition_queue import GroupPartition, GroupPartitions
 from bridge.coordinators.embedded.recommit import Recommit
-from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions
 from bridge.net.clock import now_ms
 from bridge.wire.codec.registry import Request
 from tests.support.embedded_world import (

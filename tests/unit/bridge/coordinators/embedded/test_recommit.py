@@ -7,8 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.embedded.groups import EmbeddedSettings
+from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
 from bridge.coordinators.embedded.recommit import FIRST_ROUND_MS, Recommit
-from bridge.coordinators.partition_queue import GroupPartition, PartitionQueue, Work
 from bridge.ports import BrokerUnreachable
 from tests.support.embedded_world import FakeBroker, commit_request, committed, embedded_world
 from tests.support.owned_group import GROUP, TOPIC

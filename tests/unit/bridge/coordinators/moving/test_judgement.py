@@ -7,12 +7,13 @@ import pytest
 from bridge.coordinators.moving.judgement import foretell, judge
 from bridge.coordinators.moving.preflight import JUDGEMENT, Forecast
 from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight
-from bridge.migration.abilities import BrokerAbilities, MigrationPolicy, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOver
 from bridge.migration.orders import MoveOrder
 from bridge.migration.reasons import Weight
 from bridge.migration.route import Road
 from tests.support.judged_orders import ABLE, TO_PASS, TO_UPSTREAM, codes, member
 from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import MemberId
 
 

@@ -278,7 +278,7 @@ class CountedFacts(FakeFacts):
     taken_bytes = 0
 
     def keep_fact(self, name: str, text: str) -> None:
-        """See `places.Facts`."""
+        """See `places.DurableFacts`."""
         self.taken_bytes += len(text)
         FakeFacts.keep_fact(self, name, text)
 

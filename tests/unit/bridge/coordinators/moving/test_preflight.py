@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from bridge.coordinators.moving.preflight import ASK_S, KEPT_MS, Forecast, KnownAbilities, Preflight
 from bridge.coordinators.moving.sight import Sight, Tell
-from bridge.migration.abilities import BrokerAbilities, Login, MigrationPolicy
+from bridge.migration.abilities import BrokerAbilities, Login
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, MoveStage, Obstacle
 from bridge.migration.route import Road
@@ -16,6 +16,7 @@ from bridge.ports import BrokerUnreachable
 from tests.support.judged_orders import ABLE, TO_PASS, TO_UPSTREAM, codes, member
 from tests.support.moving_world import moving_world
 from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import MemberId, TopicPartition
 
 

@@ -16,12 +16,13 @@ from bridge.engine.outcome import (
     Unready,
 )
 from bridge.engine.recovery import condense
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.classic_bench import commit_of
 from tests.support.converted_group import BEGINS_CLASSIC, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import GROUP, beat_request, topic
 from tests.support.snapshots import durable
 from translators.dialects.classic import SyncGroup
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.consumer_protocol import decode_assignment
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import LEAVE_EPOCH, MemberId

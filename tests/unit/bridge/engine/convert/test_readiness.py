@@ -20,12 +20,13 @@ from bridge.engine.convert.readiness import (
     translatable_offer,
 )
 from bridge.engine.outcome import ConversionFailed, MemberAnswer, Unready
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from bridge.engine.state import ClassicGroup
 from tests.support.classic_bench import offer
 from tests.support.converted_group import COOPERATIVE, ConversionBench, consumer_join, named, says
 from tests.support.engine_bench import GROUP, join_request
 from translators.dialects.classic import JoinGroup, Protocol
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
 

@@ -55,9 +55,9 @@ def test_bug_is_counted_and_goes_no_further() -> None:
 def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
     """And are heard on the way."""
     ears, groups, delivered = Ears(), Groups(), list[tuple[RequestRef, Reply]]()
-    forgotten, now_us = list[int](), [5]
+    now_us = [5]
     observer = Observer(ears.follower, RequestTimes(), Guard(), lambda: now_us[0])
-    observed = ObservedGroups(groups, observer, forgotten.append)
+    observed = ObservedGroups(groups, observer.asked, observer.lost)
     request, reply = join("a"), joined("a", 1)
     observed.submit(REF, CLIENT, NOWHERE, request)
     assert observer.times.held == 1
@@ -67,7 +67,7 @@ def test_requests_answers_and_goodbyes_pass_on_unchanged() -> None:
     observed.submit(REF, CLIENT, NOWHERE, request)
     observed.disconnected(3)
     assert observer.times.held == 0
-    assert (groups.submitted, delivered, groups.gone, forgotten) == ([request] * 2, [(REF, reply)], [3], [3])
+    assert (groups.submitted, delivered, groups.gone) == ([request] * 2, [(REF, reply)], [3])
     assert "member-joined" in ears.log.lines()
     assert (observed.beat(CLIENT, beat("a", 1)), observed.beat(CLIENT, beat("a", 2))) == (True, False)
 

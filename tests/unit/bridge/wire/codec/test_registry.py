@@ -10,7 +10,7 @@ from bridge.wire.codec.registry import (
     APIS,
     READABLE,
     SUPPORTED,
-    Place,
+    BodyPlace,
     body_bytes,
     decode_reply,
     decode_request,
@@ -64,7 +64,7 @@ def test_message_of_kafka_python_reads_to_the_same_fields(case: Case, seed: int)
     if direction is Direction.REQUEST:
         header = read_request_header(frame)
         assert header is not None
-        record = read_request_fields(api_key, version, frame[header.body_offset :], Place(header.body_offset))
+        record = read_request_fields(api_key, version, frame[header.body_offset :], BodyPlace(header.body_offset))
     else:
         correlation_id, record = read_reply_fields(api_key, version, memoryview(frame)[4:])
         assert correlation_id == 77
@@ -108,7 +108,7 @@ def test_fault_in_nested_array_names_path_and_offset() -> None:
     body = bytes(body_bytes(ApiKey.OFFSET_COMMIT, 7, Direction.REQUEST, values))
     broken = body[:-2] + b"\xff\xf0"
     with pytest.raises(MalformedFrame) as caught:
-        read_request_fields(ApiKey.OFFSET_COMMIT, 7, broken, Place(30))
+        read_request_fields(ApiKey.OFFSET_COMMIT, 7, broken, BodyPlace(30))
     assert caught.value.field == "topics[0].partitions[1].committed_metadata"
     assert caught.value.offset == 30 + len(body) - 2
     assert caught.value.reason == "length -16 is negative"

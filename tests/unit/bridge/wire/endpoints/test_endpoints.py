@@ -3,13 +3,13 @@
 import pytest
 
 from bridge.wire.cursor import Cursor
-from bridge.wire.endpoints import Endpoint, Located, Place, TagSpan, UnknownNode, read_place, replace
+from bridge.wire.endpoints import Endpoint, EndpointPlace, Located, TagSpan, UnknownNode, read_place, replace
 from bridge.wire.packing import INT32, nullable_string
 
 HERE = nullable_string("old", flexible=True) + INT32.pack(9092)
 
 
-def _places(frame: bytes, offsets: list[int]) -> tuple[Place, ...]:
+def _places(frame: bytes, offsets: list[int]) -> tuple[EndpointPlace, ...]:
     found = []
     for offset in offsets:
         place = read_place(Cursor(frame, offset, "x", 0, flexible=True))

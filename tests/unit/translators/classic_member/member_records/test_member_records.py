@@ -16,7 +16,7 @@ from translators.classic_member.member_records import (
     durable_part,
     encode,
 )
-from translators.classic_member.states import Limits, Silent
+from translators.classic_member.states import MemberLimits, Silent
 from translators.dialects.plain import UnreadableRecord
 
 KEY = (GROUP, MEMBER)
@@ -49,7 +49,7 @@ def test_member_with_partitions_released_comes_back_whole() -> None:
 
 def test_member_lives_under_the_limits_of_today() -> None:
     """Limits are configuration, not state."""
-    today = Limits(gain_wait_max_ms=1)
+    today = MemberLimits(gain_wait_max_ms=1)
     (found,) = book_of(FIRST).members(today).values()
     assert found.membership.seat == replace(FIRST.membership.seat, limits=today)
 

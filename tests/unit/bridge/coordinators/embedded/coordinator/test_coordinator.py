@@ -15,7 +15,7 @@ from bridge.engine.outcome import MemberRemoved, NotConverted, RemovalCause
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from tests.support.owned_group import CLIENT, GROUP, TOPIC, counted_ids
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.coordinator import DepartReason, Farewell, Granted, Inquiry, MemberAnswered
 from translators.dialects.ids import NOWHERE, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicPartition
 
@@ -27,7 +27,7 @@ ALL = frozenset({TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)})
 def coordinator() -> EmbeddedCoordinator:
     """One that knows a topic of two partitions."""
     shard = Shard(settings=EngineSettings(group_initial_rebalance_delay_ms=0, departure_wait_ms=0), assignors=registry)
-    catalog, machines = Catalog(), Machines(Limits())
+    catalog, machines = Catalog(), Machines(MemberLimits())
     made = EmbeddedCoordinator(shard, catalog, Seats(machines), Shares(shard, machines), counted_ids(count(1)))
     change = catalog.update([Topic(TopicId(b"t" * 16), TOPIC, 2)])
     made.order(ChangeTopics(change.changed, change.removed))

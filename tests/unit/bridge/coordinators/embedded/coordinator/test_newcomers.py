@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bridge.coordinators.embedded.coordinator import judge_newcomer
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import join_request
 from tests.support.engine_bench import GROUP, Bench, static_join_request
 from translators.dialects.classic import JoinGroup
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import InstanceId, MemberId
 

@@ -16,7 +16,7 @@ from bridge.engine.queries import group_type
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from tests.support.owned_group import counted_ids
-from translators.classic_member.states import Limits
+from translators.classic_member.states import MemberLimits
 from translators.dialects.classic import (
     Heartbeat,
     HeartbeatReply,
@@ -53,7 +53,7 @@ def _owner(*, begins_classic: bool) -> EmbeddedOwner:
     ids = count(1)
     settings = EngineSettings(group_initial_rebalance_delay_ms=0, group_begins_classic=begins_classic)
     shard = Shard(settings=settings, assignors=registry)
-    return EmbeddedOwner(shard, Catalog(), Machines(Limits()), counted_ids(ids))
+    return EmbeddedOwner(shard, Catalog(), Machines(MemberLimits()), counted_ids(ids))
 
 
 def _send(owner: EmbeddedOwner, request: JoinGroup | SyncGroup | LeaveGroup, sequence: int) -> MembershipReply:

@@ -2,7 +2,7 @@
 
 from trio.testing import MockClock
 
-from bridge.coordinators.embedded.operators import Conversion, Operators, everybody
+from bridge.coordinators.embedded.operators import GroupConversion, Operators, everybody
 from bridge.engine.commands import GroupType
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import embedded_world, join_request, native_join
@@ -87,7 +87,7 @@ async def test_order_that_cannot_be_carried_out_is_told_and_counted(autojump_clo
         operators = Operators(world.groups)
         for is_dry_run in (True, False):
             refused = await operators.convert(GROUP, GroupType.CONSUMER, is_dry_run=is_dry_run)
-            assert refused == Conversion(refusal="group g is a consumer group already")
+            assert refused == GroupConversion(refusal="group g is a consumer group already")
         assert world.groups.log.conversions == {("consumer", "same-type"): 1}
         assert await operators.convert(GroupId("other"), GroupType.CLASSIC, is_dry_run=False) is None
 

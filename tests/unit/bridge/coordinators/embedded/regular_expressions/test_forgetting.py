@@ -10,11 +10,12 @@ from bridge.coordinators.embedded.shard_journal import ENGINE
 from bridge.coordinators.embedded.shares import ShareLimits
 from bridge.engine import records_codec
 from bridge.engine.records import RegularExpressionForgotten, RegularExpressionResolved
-from bridge.engine.settings import EngineSettings, MigrationPolicy
+from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import World, embedded_world, join_request, native_join
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from translators.dialects.classic import JoinGroupReply, Protocol
+from translators.dialects.configs import MigrationPolicy
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, Topic, TopicId, TopicName

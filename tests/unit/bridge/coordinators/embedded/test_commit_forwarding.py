@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators import commit_forwarding
+from bridge.coordinators.embedded import commit_forwarding
 from bridge.coordinators.embedded.groups import EmbeddedSettings
-from bridge.coordinators.partition_queue import PartitionQueue
+from bridge.coordinators.embedded.partition_queue import PartitionQueue
 from bridge.engine.settings import EngineSettings
 from tests.support.embedded_world import (
     FakeVia,

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
+from bridge.coordinators.embedded.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from translators.dialects.ids import GroupId, TopicName, TopicPartition
 
 

@@ -8,6 +8,7 @@ from itertools import count
 
 from bridge.coordinators.arrivals import request_fields
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.embedded.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from bridge.coordinators.offset_requests import (
     Commit,
     committed_partitions,
@@ -23,7 +24,6 @@ from bridge.coordinators.offset_requests import (
     to_simple_commit,
     without_long_texts,
 )
-from bridge.coordinators.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
 from bridge.session.contracts import BrokerAccess
 from translators.dialects.coordinator import CommitAdmitted, CommitRefused
 from translators.dialects.errors import ErrorCode

@@ -2,7 +2,7 @@
 
 from trio.testing import MockClock
 
-from bridge.coordinators.partition_queue import (
+from bridge.coordinators.embedded.partition_queue import (
     Deletion,
     GroupPartition,
     PartitionQueue,
