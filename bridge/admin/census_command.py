@@ -1,5 +1,6 @@
 """The command `census`: all groups that a running bridge sees or may ask for, and where each could go."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 import click
@@ -52,6 +53,10 @@ def census(screen: Screen, group: str | None, *, as_json: bool, admin: str) -> N
         raise click.ClickException(
             f"EB-CENSUS-011: no group {group!r:.249} was seen or told of; `epochbridge census` lists those there are"
         )
+    if as_json:
+        # In the shape of the whole answer, so that a program reads both alike.
+        click.echo(json.dumps({**document, "groups": [chosen]}, ensure_ascii=False, separators=(",", ":")))
+        return
     show_one(screen, chosen)
 
 

@@ -35,6 +35,10 @@ class NobodyThere(NoAnswer):
     """No bridge listens at the address."""
 
 
+class Unanswered(NoAnswer):
+    """Somebody took the question, and said nothing in time."""
+
+
 @contextmanager
 def kept_connection() -> Iterator[None]:
     """Within it a bridge is asked by one connection: to whoever looks twice a second, in TLS above all, each look cost
@@ -173,6 +177,12 @@ def _send(
         raise NoAnswer(
             f"EB-ADMIN-026: a name of {len(path)} characters can't be asked for ({problem}); Kafka takes none above"
             " 32,767 bytes: shorten it"
+        ) from None
+    except (httpx.ReadTimeout, httpx.WriteTimeout):
+        ordered = "; what was ordered may be done all the same" if method != "GET" else ""
+        raise Unanswered(
+            f"EB-ADMIN-028: {admin} took the question and did not answer within {patience_s:g} s{ordered}; the bridge, "
+            "or a broker that it asks for this, is busy or hangs: see its log and `epochbridge status`, and ask again"
         ) from None
     except (httpx.TransportError, UnicodeError) as problem:
         # UnicodeError for a host that no resolver is asked for: two dots in a row, a word of more than 63 signs.

@@ -215,7 +215,7 @@ class ReloadPage:
             read_text(order, "log_level") if "log_level" in order else "",
         )
         if self._reloading is None:
-            sentence = "this bridge was not started from a configuration that can be read again"
+            sentence = "this bridge has no configuration that can be read again; ask a bridge that `serve` runs"
             return await show(error_document("EB-ADMIN-014", sentence), 501)
         reload = await self._reloading.reload(is_dry_run=is_dry_run, log_level=log_level)
         if reload.error:

@@ -171,7 +171,10 @@ class LocalOnly:
         host = named_host(request)
         if is_loopback(host):
             return await self._page(request)
-        sentence = f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only"
+        sentence = (
+            f"the request names host {host[:NAME_CHARS_SHOWN]!r}, but this listener is for localhost only; ask it by "
+            "localhost or 127.0.0.1, or set admin.listen to an address that others reach, with a token or certificates"
+        )
         return await show(error_document("EB-ADMIN-006", sentence), 403)
 
 

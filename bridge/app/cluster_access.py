@@ -64,5 +64,6 @@ def waiting_reason(cluster: UpstreamCluster) -> Refusal | None:
         return None
     return Refusal(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them",
+        "EB-APP-005: no broker has answered since the bridge started; members go on as the journal has them: check "
+        "bootstrap, and that the cluster runs",
     )

@@ -14,6 +14,7 @@ import trio
 from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.config.configuration import Config
+from bridge.config.keys import Settings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road as MigrationRoad
@@ -50,6 +51,9 @@ from translators.dialects.messages import GroupReply, GroupRequest
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
+CODE_PLAIN_TOPIC = "EB-CONFIG-019"
+"""Events for a topic are sent without TLS and without a login, and its brokers are ones that want one of both."""
+LOGIN_OFF = "off"
 _NS_PER_US = 1_000
 
 Look = Callable[[], Awaitable[None]]
@@ -342,7 +346,8 @@ def _left_open(config: Config, boot: str) -> list[RebalanceBegan]:
     try:
         return find_unfinished(Path(path), boot) if path else []
     except OSError as problem:
-        LOG.warning("EB-EVENTS-013: the last run's events can't be read from %s: %s", path, problem.strerror)
+        told = "EB-EVENTS-013: the last run's events can't be read from %s: %s; see that this user may read the folder"
+        LOG.warning(told, path, problem.strerror)
         return []
 
 
@@ -366,6 +371,22 @@ def _topic_sink(config: Config, boot: str) -> Sink:
     # Only who asks for the topic needs the library behind it.
     open_topic: OpenTopic = import_module("bridge.telemetry.event_log.topic_sink").open_topic
     return open_topic(settings.events_bootstrap or settings.bootstrap, settings.events_topic, spool)
+
+
+def find_unsendable(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The key of the topic, and what to say of it where no event can come to it: brokers that want TLS or a login do so
+    from whoever sends events, too.
+    """
+    wants = "upstream.sasl.mechanism" if settings.upstream_sasl_mechanism != LOGIN_OFF else ""
+    wants = "upstream.tls" if settings.upstream_tls else wants
+    brokers = settings.events_bootstrap or settings.bootstrap
+    if settings.events_topic and wants and not set(brokers).isdisjoint(settings.bootstrap):
+        sentence = (
+            f"events.topic: {CODE_PLAIN_TOPIC}: it is at brokers of bootstrap, and events are sent without TLS and "
+            f"without a login, whatever {wants} says; name a listener that wants neither in events.bootstrap, or have "
+            "files written (events.path)"
+        )
+        yield "events.topic", sentence
 
 
 def events_folder(config: Config) -> str:

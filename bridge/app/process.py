@@ -12,6 +12,7 @@ import trio
 from bridge.admin.contracts import AdminError
 from bridge.app.admin_tokens import read_admin_tokens
 from bridge.app.composition import AppError, make_owner, serve
+from bridge.app.events import CODE_PLAIN_TOPIC, find_unsendable
 from bridge.app.kept_logins import read_kept_logins
 from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
@@ -60,7 +61,7 @@ def run_bridge(
     What can be seen in the configuration alone is refused before anything is opened or asked for. `load_again` is for
     SIGHUP and the admin API; without it nothing can be read again.
     """
-    faults = _faults_of(_address_judges(config))
+    faults = _faults_of(config, _address_judges(config))
     if faults:
         raise ConfigError(faults)
     configure_logs(LogFormat(logs.log_format), logs.level)
@@ -87,9 +88,11 @@ def warn_of_rules(config: Config) -> None:
 
 
 def warn_of_unread(config: Config) -> None:
-    """Tell the log of keys that nothing reads."""
+    """Tell the log of keys that nothing reads, and of a topic that no event can come to."""
     for _, sentence in find_unread(config.settings):
         LOG.warning("%s", sentence, extra={"code": CODE_UNREAD})
+    for _, sentence in find_unsendable(config.settings):
+        LOG.warning("%s", sentence, extra={"code": CODE_PLAIN_TOPIC})
 
 
 def warn_of_other_hosts(config: Config) -> None:
@@ -134,7 +137,8 @@ def first_known(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def find_faults(config: Config) -> list[Fault]:
     """What the rooms would refuse of a configuration whose single values are allowed; raises AppError as serve does."""
-    return _faults_of([*_address_judges(config), partial(judge_folders, config), partial(make_owner, config, now_ms=0)])
+    judges: list[Judge] = [partial(judge_folders, config), partial(make_owner, config, now_ms=0)]
+    return _faults_of(config, [*_address_judges(config), *judges])
 
 
 def load_judged(load: Callable[[], Config]) -> Config:
@@ -164,14 +168,14 @@ def _address_judges(config: Config) -> list[Judge]:
     return [*judges, *place_judges(config), *_admin_judges(settings), *_file_judges(config)]
 
 
-def _faults_of(judges: Iterable[Judge]) -> list[Fault]:
-    """What they find, each fault once: two may judge the same address."""
+def _faults_of(config: Config, judges: Iterable[Judge]) -> list[Fault]:
+    """What they find, each fault once, where its key was given: two may judge the same address."""
     faults: dict[Fault, None] = {}
     for judge in judges:
         try:
             judge()
         except ConfigError as problem:
-            faults |= dict.fromkeys(problem.faults)
+            faults |= dict.fromkeys(map(config.placed, problem.faults))
     return list(faults)
 
 

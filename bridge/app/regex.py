@@ -38,5 +38,6 @@ async def _fetch_topics(config: Config) -> ClusterTopics:
         brokers = ", ".join(map(str, settings.bootstrap))
         raise AppError(
             f"EB-APP-003: the topics could not be asked for at {brokers} ({str(problem) or 'no answer in time'}); "
-            "check that a broker or a bridge listens there, and that it lets clients in without authentication"
+            "check that a broker or a bridge listens there, and what it wants of clients: TLS and login are those of a "
+            "configuration, which --config FILE names"
         ) from problem

@@ -122,11 +122,13 @@ class Configured:
         for key in self._changed(config):
             if key not in RELOADABLE:
                 value = shown(KEYS[key], getattr(config.settings, KEYS[key].field_name))
-                yield _fixed(key, f"{value} is not what the bridge runs with", "the value of the start, or a restart")
+                seen, wanted = f"{value} is not what the bridge runs with", "the value of the start, or a restart"
+                yield config.placed(_fixed(key, seen, wanted))
         for rule in config.rules:
             if rule.road in self.unwritten:
                 seen = f"the journal of road {rule.road} could not be opened at the start, which is in the log"
-                yield _fixed(RULES, seen, "roads whose groups are written down, or a restart", rule.line)
+                wanted = "roads whose groups are written down, or a restart"
+                yield config.placed(_fixed(RULES, seen, wanted, rule.line))
 
     def _tell_changes(self, config: Config, log_level: str) -> Iterator[str]:
         for key in self._changed(config):

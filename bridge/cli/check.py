@@ -1,19 +1,19 @@
 """The command `check-config`: every fault of a file with its line, or what the file says."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from bridge.app.composition import AppError
+from bridge.app.events import find_unsendable
 from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
 from bridge.app.tls import find_fading, find_misnamed
 from bridge.app.unread_keys import find_unread
 from bridge.cli.serve import FORMATS, LEVELS, LOG_VARIABLES, with_code
-from bridge.config.causes import cause_of_choice, variable_of
+from bridge.config.causes import cause_of_choice
 from bridge.config.configuration import Config, load
 from bridge.config.entries import WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
@@ -34,8 +34,8 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
 
     Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
     Rules that take nothing or everything, or disagree, what shows passwords or tokens to more people than need be, keys
-    that nothing reads, and certificates of the bridge's own that are over or soon will be, or that name other hosts
-    than clients are told, are findings: the file can be used all the same.
+    that nothing reads, a topic that no event can come to, and certificates of the bridge's own that are over or soon
+    will be, or that name other hosts than clients are told, are findings: the file can be used all the same.
     """
     environment = read_environment()
     faults = list(_log_faults(environment))
@@ -43,7 +43,7 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
         # Once: of a pipe nothing is left.
         written = read_file(path)
         config = load(written, environment)
-        faults += [_with_place(fault, written, environment) for fault in find_faults(config)]
+        faults += find_faults(config)
     except ConfigError as problem:
         report(path, [*problem.faults, *faults])
         context.exit(USAGE)
@@ -102,18 +102,8 @@ def _log_faults(environment: Mapping[str, str]) -> Iterator[Fault]:
 def _exposures(written: WrittenFile, config: Config) -> Iterator[tuple[int, str]]:
     """With the line of the key, as far as the file has it: it may be a default, or come from a variable."""
     told = [(exposure.key, str(exposure)) for exposure in find_exposures(config.settings)]
-    found = (*find_fading(config.settings), *find_misnamed(config.settings), *find_unread(config.settings))
+    judges = (find_fading, find_misnamed, find_unread, find_unsendable)
+    found = [one for judge in judges for one in judge(config.settings)]
     for key, sentence in (*told, *found):
         entry = written.entries.get(key)
         yield 0 if entry is None else entry.line, sentence
-
-
-def _with_place(fault: Fault, written: WrittenFile, environment: Mapping[str, str]) -> Fault:
-    if fault.line:
-        return replace(fault, source=written.source)
-    key = KEYS.get(fault.key)
-    if key is not None and variable_of(key) in environment:
-        # What stands in the file counts for nothing then, and its line would send people there.
-        return replace(fault, source=f"environment: {variable_of(key)}")
-    entry = written.entries.get(fault.key)
-    return fault if entry is None else replace(fault, source=written.source, line=entry.line)

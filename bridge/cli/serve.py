@@ -16,6 +16,7 @@ from bridge.config.sources import quick_rules, read_environment
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("json", "console")
 LOG_VARIABLES = "EPOCHBRIDGE_LOG"
+NO_BROKER = "EB-CLI-002: no broker is named; give --config FILE with `bootstrap`, or --bootstrap HOST:PORT"
 QUICK_KEYS = (
     ("bootstrap", "bootstrap"),
     ("listen", "listen"),
@@ -72,9 +73,7 @@ def read_config(path: Path | None, quick: dict[str, Quick]) -> Config:
     """The configuration that these options name; raises ConfigError, and UsageError when no broker is named."""
     config = load_config(path, quick)
     if not config.settings.bootstrap:
-        raise click.UsageError(
-            "EB-CLI-002: no broker is named; give --config FILE with `bootstrap`, or --bootstrap HOST:PORT"
-        )
+        raise click.UsageError(NO_BROKER)
     return config
 
 

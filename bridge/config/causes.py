@@ -236,6 +236,15 @@ def cause_of_choice(choices: Iterable[str], text: str) -> str:
     return f"perhaps it is misspelt: write `{by_small[near[0]]}`" if near else ""
 
 
+_WHOLE_ADDRESSES = {
+    "admin": "admin.listen",
+    "admin.listen": "admin.listen",
+    "bootstrap": "bootstrap",
+    "listen": "listen",
+}
+_PARTS_OF_ADDRESSES = frozenset(("addr", "address", "addresses", "bind", "host", "hosts", "port"))
+
+
 def cause_of_name(name: str, known: Collection[str]) -> str:
     """Which of the known keys was perhaps meant by one that there is not."""
     small = name.lower().replace("_", ".").replace("-", ".")
@@ -247,6 +256,9 @@ def cause_of_name(name: str, known: Collection[str]) -> str:
         )
     if name.startswith(ENVIRONMENT_PREFIX):
         return _cause_of_variable_in_file(name, known)
+    stem, _, last = small.rpartition(".")
+    if stem in _WHOLE_ADDRESSES and last in _PARTS_OF_ADDRESSES:
+        return f"an address is written whole: write `{_WHOLE_ADDRESSES[stem]}: HOST:PORT`"
     same = [one for one in known if one.replace("-", ".") == small]
     near = same or get_close_matches(name, known, n=1, cutoff=NEARNESS)
     foreign = max((one for one in FOREIGN_KEYS if small.startswith(one)), key=len, default="")

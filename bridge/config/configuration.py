@@ -54,10 +54,22 @@ class GroupRule:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Everything an operator can say; the first rule that matches a group wins, none means pass."""
+    """Everything an operator can say; the first rule that matches a group wins, none means pass.
+
+    `places` says of each key that was given by whom, and in which line of `source`, the file, 0 where in none.
+    """
 
     settings: Settings = Settings()
     rules: tuple[GroupRule, ...] = ()
+    source: str = field(default="", compare=False)
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict, compare=False)
+
+    def placed(self, fault: Fault) -> Fault:
+        """A fault with where its key was given, which those who judge values alone do not know."""
+        if fault.line:
+            return replace(fault, source=self.source or fault.source)
+        source, line = self.places.get(fault.key, (fault.source, 0))
+        return replace(fault, source=source, line=line)
 
     def numbers(self) -> dict[str, float]:
         """Every number that is set, by its key."""
@@ -79,6 +91,7 @@ def load(
     written = WrittenFile(COMMAND_LINE, {}, ()) if file is None else _read(file) if isinstance(file, Path) else file
     faults: list[Fault] = []
     values: dict[str, Value] = {}
+    places: dict[str, tuple[str, int]] = {}
     for source, entries in (
         (written.source, written.entries),
         (ENVIRONMENT, _from_environment(environment, faults)),
@@ -86,6 +99,9 @@ def load(
     ):
         for name, entry in entries.items():
             _take(name, entry, source, values, faults)
+            # What stands in the file counts for nothing where a variable does, and its line would send people there.
+            is_variable = source == ENVIRONMENT and name in KEYS
+            places[name] = (f"{ENVIRONMENT}: {variable_of(KEYS[name])}" if is_variable else source, entry.line)
     settings = replace(Settings(), **values)  # type: ignore[arg-type]  # fields and kinds were checked by name
     all_rules = (*rules, *(_read_rule(line, rule, written.source, faults) for line, rule in written.rules))
     general = tuple(_contradictions(settings, written))
@@ -95,7 +111,7 @@ def load(
         faults += [replace(fault, line=line) for fault in own]
     if faults:
         raise ConfigError(list(dict.fromkeys(faults)))
-    return Config(settings, all_rules)
+    return Config(settings, all_rules, written.source, places)
 
 
 def _read(path: Path) -> WrittenFile:

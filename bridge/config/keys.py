@@ -561,7 +561,7 @@ class Settings(KafkaSettings):
     events_topic: str = key(
         "events.topic",
         "",
-        "Topic that events are sent to as well; empty: none. Needs the extra `demo` (its client library).",
+        "Topic that events are sent to, too, without TLS and login; empty: none. Needs the extra `demo` (its client).",
     )
     events_bootstrap: Names = names(
         "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."

@@ -284,7 +284,8 @@ class Ledger:
             try:
                 await self._journal.compact(self._condense)
             except JournalUnavailable as problem:
-                LOG.warning("EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing", problem)
+                told = "EB-JOURNAL-012: the journal could not be condensed (%s); it goes on growing: see its disk"
+                LOG.warning(told, problem)
                 return False
             except Exception:
                 LOG.exception("EB-JOURNAL-013: what the journal holds makes no sense together; please report this")

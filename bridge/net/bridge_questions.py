@@ -271,7 +271,10 @@ class BridgeQuestions:
         if node_id not in self._cluster.directory.brokers:
             await self._cluster.refresh()
         if node_id not in self._cluster.directory.brokers:
-            raise BrokerUnreachable(f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata")
+            raise BrokerUnreachable(
+                f"EB-NET-033: broker {node_id} is named as coordinator, but not by Metadata; it may be starting or "
+                "ending: see whether it runs, and ask again"
+            )
 
     async def _ask(self, node_id: int, request: Request, kind: type[ReplyT]) -> ReplyT:
         return _expected(node_id, request, await self._answer(node_id, request), kind)

@@ -9,9 +9,15 @@ class CloseReason(Enum):
     CLIENT_GONE = ("EB-NET-000", "the client closed the connection")
     FRAME_TOO_LARGE = (
         "EB-NET-001",
-        "the length of the request is beyond wire.frame.bytes.max; most likely the bytes are not Kafka's",
+        (
+            "the length of the request is beyond wire.frame.bytes.max; most likely the bytes are not Kafka's: see what "
+            "connects there, and raise that if the request is genuine"
+        ),
     )
-    FRAME_TOO_SHORT = ("EB-NET-002", "the length of the request has no room for a header; the bytes are not Kafka's")
+    FRAME_TOO_SHORT = (
+        "EB-NET-002",
+        "the length of the request has no room for a header; the bytes are not Kafka's: see what connects there",
+    )
     TLS_ON_PLAIN_PORT = (
         "EB-NET-003",
         (
@@ -19,8 +25,14 @@ class CloseReason(Enum):
             "listen.tls: true in the bridge"
         ),
     )
-    HTTP_ON_KAFKA_PORT = ("EB-NET-004", "an HTTP request came on a Kafka port; the admin API has its own address")
-    UNKNOWN_API = ("EB-NET-005", "the api key is not offered; the client did not keep to the answer of ApiVersions")
+    HTTP_ON_KAFKA_PORT = (
+        "EB-NET-004",
+        "an HTTP request came on a Kafka port; ask the admin API at its own address (admin.listen)",
+    )
+    UNKNOWN_API = (
+        "EB-NET-005",
+        "the api key is not offered; the client did not keep to the answer of ApiVersions: see which program it is",
+    )
     UNSUPPORTED_VERSION = (
         "EB-NET-006",
         (
@@ -28,14 +40,29 @@ class CloseReason(Enum):
             "asked: let it ask"
         ),
     )
-    MALFORMED_REQUEST = ("EB-NET-007", "the request can't be read")
+    MALFORMED_REQUEST = (
+        "EB-NET-007",
+        (
+            "the request can't be read; the client writes it wrongly, or what is in between spoils it: see which "
+            "program it is, and report this if a broker reads it"
+        ),
+    )
     GROUP_FRAME_TOO_LARGE = (
         "EB-NET-008",
         "a group request is larger than what is held for one; raise wire.group-frame.bytes.max if it is genuine",
     )
-    TOO_MANY_CONNECTIONS = ("EB-NET-009", "limits.connections.max connections are open")
+    TOO_MANY_CONNECTIONS = (
+        "EB-NET-009",
+        "limits.connections.max connections are open; see who keeps so many, and raise that if they are genuine",
+    )
     IDLE = ("EB-NET-010", "nothing was sent, or taken of what is there for it, for limits.idle.ms")
-    SLOW_REQUEST = ("EB-NET-011", "a request did not arrive within limits.progress.ms")
+    SLOW_REQUEST = (
+        "EB-NET-011",
+        (
+            "a request did not arrive within limits.progress.ms; the client stands still in the middle of it, or its "
+            "network is slow: see which, and raise that for slow ones"
+        ),
+    )
     UPSTREAM_UNREACHABLE = (
         "EB-NET-012",
         "the broker could not be reached within connect.timeout.ms; check that it runs and its address",
@@ -45,10 +72,16 @@ class CloseReason(Enum):
         "the broker took a question and did not answer; most likely it hangs or is overloaded, see its log",
     )
     UPSTREAM_LOST = ("EB-NET-013", "the broker closed its connection; the client will connect again")
-    UPSTREAM_CONFUSED = ("EB-NET-014", "the broker answered something that was not asked")
+    UPSTREAM_CONFUSED = (
+        "EB-NET-014",
+        "the broker answered something that was not asked; see whether it is a broker, and what is in between",
+    )
     ANSWER_TOO_LARGE = (
         "EB-NET-015",
-        "an answer that must be rewritten is beyond wire.answer.bytes.max",
+        (
+            "an answer that must be rewritten is beyond wire.answer.bytes.max; raise that, or have the client ask for "
+            "less at once"
+        ),
     )
     RAW_SASL = (
         "EB-NET-016",
@@ -176,7 +209,13 @@ class CloseReason(Enum):
         "EB-NET-064",
         "no TLS came about with the client; see listen.tls.version.min and what versions and ciphers the client has",
     )
-    SLOW_HANDSHAKE = ("EB-NET-065", "TLS with the client did not come about within limits.handshake.ms")
+    SLOW_HANDSHAKE = (
+        "EB-NET-065",
+        (
+            "TLS with the client did not come about within limits.handshake.ms; it speaks something else, or its "
+            "network is slow: see which, and raise that for slow ones"
+        ),
+    )
     TOO_MANY_HANDSHAKES = (
         "EB-NET-066",
         "limits.handshakes.max clients have not got their TLS yet; raise it if they are genuine",

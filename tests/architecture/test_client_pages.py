@@ -12,6 +12,7 @@ from tests.support.casts import KINDS
 FOLDER = ROOT / "docs/howto/clients"
 LIBRARIES = sorted(page for page in FOLDER.glob("*.md") if page.name != "README.md")
 SECTIONS = ("Callbacks", "What lag monitors see", "Sources")
+SECURED = ROOT / "docs/howto/log-in-to-a-secured-cluster.md"
 PLAYED = re.compile(r"^((?:`[\w-]+`(?:, | and )?)+) (?:of [\d.]+ |\([\d.]+\) )plays? every story", re.MULTILINE)
 
 
@@ -32,6 +33,14 @@ def test_pages_name_clients_of_the_matrix() -> None:
         for name in re.findall(r"`([\w-]+)`", clients)
     ]
     assert sorted(named) == sorted(KINDS)
+
+
+def test_page_on_secured_clusters_names_who_was_tried_there() -> None:
+    """All whom `tox run -e secured` has come, on three roads each: the page told of six of them for a day."""
+    told = SECURED.read_text(encoding="utf-8").partition("## What was tried")[2]
+    named = re.findall(r"`([\w-]+)`", told.partition("Who that is")[2].partition("\n\n")[0])
+    assert named == [*KINDS, "franz-go"]
+    assert f": {3 * len(named)} passed, 0 failed." in told
 
 
 def test_pages_name_settings_of_the_coordinator() -> None:

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import trio
 
-from bridge.admin.client import NoAnswer, NobodyThere, ask_move, give_order, group_path, kept_connection, parse
+from bridge.admin.client import (
+    NoAnswer,
+    NobodyThere,
+    Unanswered,
+    ask_move,
+    give_order,
+    group_path,
+    kept_connection,
+    parse,
+)
 from bridge.coordinators.rounds import play
 from bridge.demo.services import free_place
 from bridge.migration.moves.round_values import Played, Round
@@ -177,7 +186,7 @@ def _move(admin: str, group: str, to: str) -> float:
     """
     try:
         with kept_connection():
-            with suppress(NobodyThere):
+            with suppress(NobodyThere, Unanswered):
                 give_order(admin, group_path(group) + "/move", {"to": to})
             move = _await_end(admin, group)
     except NoAnswer as problem:
@@ -194,7 +203,7 @@ def _await_end(admin: str, group: str) -> Mapping[str, object]:
     while True:
         try:
             move = parse(ask_move(admin, group), admin)
-        except NobodyThere:
+        except (NobodyThere, Unanswered):
             if time.monotonic() > until:
                 raise
         else:

@@ -101,9 +101,9 @@ def sasl_kafka(
     with KafkaBroker(settings, place, tools) as broker:
         broker.format()
         broker.start()
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
-        _teach_scram(admin)
-        make_offsets_topic(admin)
+        clients = {"bootstrap.servers": broker.bootstrap, **login_of("admin")}
+        _teach_scram(AdminClient({**clients}))
+        make_offsets_topic(clients)
         yield GuardedKafka(broker.bootstrap, f"{HOST}:{tls_port}", tools, f"{HOST}:{plain_port}" if plain_port else "")
 
 

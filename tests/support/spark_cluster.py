@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pyspark
 
-from bridge.analytics.spark.session import provide_java
+from bridge.analytics.spark.session import ON_ONE_MACHINE, provide_java
 from deploy.spark.package import ROOT
 from tests.support.ports import free_port
 
 SPARK_HOME = Path(pyspark.__file__).parent
 JOB = ROOT / "deploy" / "spark" / "job.py"
 OPTIONS = ROOT / "deploy" / "spark" / "spark-defaults.conf"
+DRIVER_JAVA = "spark.driver.extraJavaOptions"
 START_S = 300
 HOST = "127.0.0.1"
 
@@ -67,4 +68,7 @@ def cluster(folder: Path) -> Iterator[str]:
 def submission(master: str, package: Path) -> list[str]:
     """The words before those of a job: `spark-submit` with our options, the packaged code and this Python."""
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--properties-file", str(OPTIONS)]
+    if master.startswith("local"):
+        # This driver runs the tasks as well, so it has the options of one that does.
+        submit += ["--conf", f"{DRIVER_JAVA}={ON_ONE_MACHINE[DRIVER_JAVA]}"]
     return [*submit, "--py-files", str(package), "--conf", f"spark.pyspark.python={sys.executable}", str(JOB)]

@@ -108,6 +108,9 @@ RELIED_ON: Mapping[str, str] = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # Lists of a few partitions for many members: 128 of them, the default, is no reason to sort.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
+    # Spark looks up the files of a table in tasks of their own where they are more than this; a job for some fifty of
+    # them took a second, eight times a run, where the driver by itself takes none.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "500",
     # A line with a field of another type is no event, not one without that field.
     "spark.sql.json.enablePartialResults": "false",
     # With each function of each query PySpark looks up who calls it, for the text of an error; that is half of what it

@@ -65,7 +65,8 @@ class Increment:
         named = f.broadcast(self._groups(late))
         kept = self._carried().join(named, "group_id", "left_semi").localCheckpoint()
         events = positioned(with_none(fresh).unionByName(kept, allowMissingColumns=True), order)
-        if self.store.is_small(EVENTS, self.extent.after, self.last_batch):
+        is_small = self.store.is_small(EVENTS, self.extent.after, self.last_batch)
+        if is_small:
             # Twelve queries begin with them: each would plan how to read and to place them, which takes longer. What is
             # new and what is carried are a piece each, and each order and each group would put them together anew.
             is_one = self.store.is_small(CARRIED, self.extent.after, self.last_batch)
@@ -73,7 +74,10 @@ class Increment:
         changed, begun = list[str](), begun_of(events)
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(events, order, begun), self.extent.groups - late, self.since)
+            rows = carried(events, order, begun)
+            # They become one file; made as one piece as well, a single task would look through all that is new.
+            each = rows if is_small else rows.repartition(1)
+            self.store.put_groups(CARRIED, each, self.extent.groups - late, self.since)
 
         made = {
             name: partial(self._make, table, make, events, kept, changed)

@@ -211,7 +211,8 @@ class Bridges:
             try:
                 await self._meeting.leave()
             except BrokerUnreachable as problem:
-                LOG.info("EB-BRIDGES-005: the other bridges could not be told that this one ends: %s", problem)
+                told = "EB-BRIDGES-005: the other bridges could not be told that this one ends, and notice it later: %s"
+                LOG.info(told, problem)
 
     async def _try(self, work: Callable[[], Awaitable[None]]) -> bool:
         try:
@@ -270,7 +271,8 @@ class Bridges:
     def _claims(self) -> Claims:
         held = {*self._live(), *self._granted} - self.lost.keys()
         if len(held) > GROUPS_MAX:
-            LOG.warning("EB-BRIDGES-007: of %d groups only %d are told to other bridges", len(held), GROUPS_MAX)
+            told = "EB-BRIDGES-007: of %d groups only %d are told to other bridges; let this one have its clients alone"
+            LOG.warning(told, len(held), GROUPS_MAX)
         now_s = self._now_s()
         refused = {group_id for group_id, (at_s, _) in self._refused.items() if now_s - at_s < RECENT_S}
         return Claims(

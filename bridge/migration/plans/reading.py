@@ -22,7 +22,7 @@ from translators.dialects.counts import read_count
 NOT_A_PLAN = "EB-PLAN-001"
 """The file is no YAML, or no list of keys with values."""
 UNKNOWN_KEY = "EB-PLAN-002"
-"""No key of a plan is called so; the nearest one is named."""
+"""No key of a plan is called so; those that there are, and one that is spelt alike, are named."""
 MISSING = "EB-PLAN-003"
 """A plan has to say its name, where groups go (`to`), and which (`groups`)."""
 WRONG_VALUE = "EB-PLAN-004"
@@ -77,8 +77,9 @@ class _Reader:
     def check_keys(self, known: tuple[str, ...]) -> None:
         for key in self.written:
             if key not in known:
-                near = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-                self.fault(UNKNOWN_KEY, f"{key!s:.100}", "no such key", f"{', '.join(known)} (perhaps `{near}`)")
+                near = get_close_matches(str(key), known, n=1)
+                perhaps = f" (perhaps `{near[0]}`)" if near else ""
+                self.fault(UNKNOWN_KEY, f"{key!s:.100}", "no such key", f"{', '.join(known)}{perhaps}")
 
     def number(self, key: str, default: int, least: int, most: int) -> int:
         value = self.written.get(key, default)

@@ -138,7 +138,12 @@ class Recorder:
         self._wake.set()
         self._thread.join(CLOSE_S)
         if self._thread.is_alive():
-            LOG.error("EB-EVENTS-003: %d events were not written within %.0f s", len(self._queue), CLOSE_S)
+            LOG.error(
+                "EB-EVENTS-003: %d events were not written within %.0f s and are lost; see what holds up the disk of "
+                "events.path or events.spool.path",
+                len(self._queue),
+                CLOSE_S,
+            )
 
     def _drop(self) -> None:
         self.dropped += 1

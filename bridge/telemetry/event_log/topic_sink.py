@@ -52,7 +52,11 @@ class TopicSink:
             kept = self._spool.append([line.data for line in lines])
         except OSError as problem:
             kept = 0
-            LOG.warning("EB-EVENTS-009: events for topic %r can't be kept: %s", self._settings.topic, problem.strerror)
+            LOG.warning(
+                "EB-EVENTS-009: events for topic %r can't be kept: %s; make room in events.spool.path, or see its disk",
+                self._settings.topic,
+                problem.strerror,
+            )
         self._note_full(len(lines) - kept)
         self._pump()
 
@@ -105,7 +109,8 @@ class TopicSink:
             self._producer.produce(self._settings.topic, line.rstrip(b"\n"), _key(line), on_delivery=delivered)
         except (KafkaException, orjson.JSONDecodeError) as problem:
             # A line that the producer does not even take, such as one that is too long, or one that is no event.
-            LOG.warning("EB-EVENTS-010: an event of %d bytes can't be sent: %s", len(line), problem)
+            told = "EB-EVENTS-010: an event of %d bytes can't be sent and is left out: %s; please report this"
+            LOG.warning(told, len(line), problem)
             self.fate.lost += 1
             self._spool.settle(segment)
         else:
@@ -144,7 +149,8 @@ class TopicSink:
         if not self._is_away:
             self._is_away = True
             LOG.warning(
-                "EB-EVENTS-011: events can't be sent to topic %r at %s now (%s); they are kept on disk meanwhile",
+                "EB-EVENTS-011: events can't be sent to topic %r at %s now (%s); they are kept on disk meanwhile: see "
+                "that these brokers run, have the topic, and want neither TLS nor a login",
                 self._settings.topic,
                 ",".join(self._settings.bootstrap),
                 error.str(),
@@ -158,7 +164,11 @@ class TopicSink:
     def _note_full(self, dropped: int) -> None:
         self.fate.lost += dropped
         if dropped and not self._is_full:
-            LOG.error("EB-EVENTS-012: too many events wait for topic %r; further ones are lost", self._settings.topic)
+            LOG.error(
+                "EB-EVENTS-012: too many events wait for topic %r; further ones are lost: let the bridge reach its "
+                "brokers, or raise events.spool.bytes.max",
+                self._settings.topic,
+            )
         self._is_full = dropped > 0
 
 

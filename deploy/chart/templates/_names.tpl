@@ -45,6 +45,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if $ports -}}
 {{- $_ := set $own "listen.ports" $ports -}}
 {{- end -}}
+{{- if and (eq .Values.service.type "NodePort") (not (regexMatch ":[0-9]+$" .Values.sni.pattern)) -}}
+{{- fail "service.type: behind a NodePort clients would be told ports that the nodes have not; take LoadBalancer, or sni.pattern with the port of a node behind it" -}}
+{{- end -}}
 {{- if .Values.sni.pattern -}}
 {{- if not .Values.tls.enabled -}}
 {{- fail "sni.pattern: clients ask for hosts in TLS; set tls.enabled and tls.secretName" -}}

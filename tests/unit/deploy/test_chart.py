@@ -153,6 +153,10 @@ REFUSED: Mapping[str, tuple[Values, str]] = {
         {**LEAST, "sni": {"pattern": "b{id}.k.example"}, "tls": {"enabled": True, "secretName": "bridge-tls"}},
         "advertisedHost: the host that clients bootstrap to",
     ),
+    "ports of nodes, which nobody is told": (
+        {**LEAST, "service": {"type": "NodePort"}},
+        "service.type: behind a NodePort clients would be told ports that the nodes have not",
+    ),
     "a pattern without an id": ({**LEAST, "sni": {"pattern": "b.k.example"}}, "pattern"),
     "TLS without a Secret": ({**LEAST, "upstreamTls": {"enabled": True}}, "upstreamTls.secretName"),
 }

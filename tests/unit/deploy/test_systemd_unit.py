@@ -86,6 +86,13 @@ def test_unit_waits_for_requests_under_way() -> None:
     assert values("RestartPreventExitStatus") == [str(WrongConfiguration.exit_code)]
 
 
+def test_bridge_is_started_again_however_often_that_fails() -> None:
+    """By default systemd gives up for good after five starts in ten seconds. One takes half a second, and the pause a
+    second: a port that another process has for so long would be enough.
+    """
+    assert (values("Restart"), values("StartLimitIntervalSec")) == (["on-failure"], ["0"])
+
+
 @contextmanager
 def manager() -> Iterator[tuple[str, socket.socket]]:
     """A service manager's socket, under a name that the kernel chooses."""

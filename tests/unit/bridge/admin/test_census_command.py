@@ -93,6 +93,15 @@ def test_json_is_the_answer_of_the_api() -> None:
     assert [group["group_id"] for group in json.loads(ran.output)["groups"]] == ["orders", "workers"]
 
 
+def test_json_of_one_group_is_the_answer_with_that_group() -> None:
+    """It was a table, which no program reads; and one that is not there is a failure all the same."""
+    with admin_api(surveys=StillSurveys()) as address:
+        whole, one, none = (run(*words, "--json", "--admin", address) for words in ([], ["workers"], ["nobody"]))
+    told, only = json.loads(whole.output), json.loads(one.output)
+    assert only == {**told, "groups": [group for group in told["groups"] if group["group_id"] == "workers"]}
+    assert (one.exit_code, none.exit_code) == (0, 1)
+
+
 def test_no_groups_are_said_in_words() -> None:
     """An empty table would look like a failure."""
     with admin_api(surveys=StillSurveys(Census(groups=(), abilities=BrokerAbilities()))) as address:

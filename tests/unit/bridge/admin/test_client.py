@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from socket import create_server
 from typing import ClassVar
 
 import pytest
 
+from bridge.admin import client as asking
 from bridge.admin.client import (
     NoAnswer,
     NobodyThere,
+    Unanswered,
     ask_group,
     ask_groups,
     ask_move,
     base_url,
+    give_order,
     kept_connection,
     parse,
 )
@@ -51,6 +55,18 @@ def test_no_bridge_is_said_with_the_next_step() -> None:
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(NoAnswer, match=rf"^EB-ADMIN-011: no bridge answers at {address} \(.*--admin"):
         ask_groups(address)
+
+
+def test_bridge_that_takes_its_time_is_not_called_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A doctor whose broker hung was told that no bridge may run there; an order without an answer may be done."""
+    monkeypatch.setattr(asking, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(asking, "ORDER_TIMEOUT_S", 0.05)
+    with create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(Unanswered, match=rf"^EB-ADMIN-028: {address} took the question .* within 0\.05 s; .*log"):
+            ask_groups(address)
+        with pytest.raises(Unanswered, match=r"^EB-ADMIN-028: .* within 0\.05 s; what was ordered may be done all the"):
+            give_order(address, "/convert", {})
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64])

@@ -201,10 +201,10 @@ async def test_wrong_file_changes_nothing_and_says_why(caplog: pytest.LogCapture
 async def test_what_needs_a_restart_is_refused_by_name() -> None:
     """And nothing of the rest is taken."""
     changed = replace(SETTINGS, limits_idle_ms=5, upstream_sasl_username="me")
-    running = Running(next=Config(changed, PASSING.rules))
+    running = Running(next=Config(changed, PASSING.rules, "b.yaml", {"limits.idle.ms": ("b.yaml", 7)}))
     reload = await running.configured.reload()
     assert reload.error.count("EB-CONFIG-009") == 2
-    assert "limits.idle.ms: 5 is not what the bridge runs with" in reload.error
+    assert "b.yaml:7: limits.idle.ms: 5 is not what the bridge runs with" in reload.error
     assert running.roads() == [Road.EMBEDDED, Road.EMBEDDED]
 
 

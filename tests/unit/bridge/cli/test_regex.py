@@ -1,6 +1,7 @@
 """`verify-regex` against librdkafka's mock cluster."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import confluent_kafka
 import pytest
@@ -34,6 +35,26 @@ def test_whole_names_that_match_are_printed(
     shown = capsys.readouterr()
     assert shown.out.splitlines() == matching
     assert ("No topic" in shown.err) is (not matching)
+
+
+def test_cluster_may_be_that_of_a_configuration(
+    mock_bootstrap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its TLS and its login, without which a secured cluster could not be asked; an option counts more."""
+    file = tmp_path / "bridge.yaml"
+    file.write_text(f"bootstrap: [{mock_bootstrap}]\n", encoding="utf-8")
+    assert run(["verify-regex", "refunds", "--config", str(file)]) == 0
+    assert capsys.readouterr().out == "refunds\n"
+    assert run(["verify-regex", "refunds", "--config", str(file), "--bootstrap", "nope"]) == 2
+
+
+def test_nobody_to_ask_is_called_wrongly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither by an option nor in the file."""
+    file = tmp_path / "bridge.yaml"
+    file.write_text("listen: h:1\n", encoding="utf-8")
+    for words in ([], ["--config", str(file)]):
+        assert run(["verify-regex", "a", *words]) == 2
+        assert "EB-CLI-002: no broker is named" in capsys.readouterr().err
 
 
 def test_bad_pattern_is_a_failure_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,6 +93,24 @@ def test_wrong_setting_is_called_wrongly(capsys: pytest.CaptureFixture[str]) -> 
     assert ("no.such" in shown, "no `=` in it" in shown) == (True, True)
 
 
+def test_fault_is_told_where_its_key_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By who gave it last: who judges addresses sees values alone, and said that they were of the configuration."""
+    file = tmp_path / "b.yaml"
+    file.write_text("bootstrap: nope\nlisten: none\nadmin.listen: nothing\n", encoding="utf-8")
+    monkeypatch.setenv("EPOCHBRIDGE_LISTEN", "nowhere")
+    assert run(["serve", "--config", str(file), "--admin", "nobody"]) == 2
+    told = [line.strip().partition(" is no address")[0] for line in capsys.readouterr().err.splitlines()[1:]]
+    assert sorted(told) == sorted(
+        [
+            f"{file}:1: bootstrap: 'nope'",
+            "environment: EPOCHBRIDGE_LISTEN: listen: 'nowhere'",
+            "command line: admin.listen: 'nobody'",
+        ]
+    )
+
+
 def test_configuration_error_lists_every_fault() -> None:
     """One line each."""
     fault = Fault(code=FaultCode.MISSING, source="s", key="k", seen="x", allowed="y")

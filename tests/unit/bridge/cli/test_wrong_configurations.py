@@ -210,6 +210,8 @@ LISTED = (
     (f"{BROKERS}embedded.trust-clients: true", "EB-CONFIG-010", "the broker's ACLs hold"),
     (f"{BROKERS}authorization_cache_ms: 1", "authorization_cache_ms", "write `authorization.cache.ms`"),
     (f"{BROKERS}zzz: 1", "zzz", "no key is spelt like it"),
+    (f"{BROKERS}listen.address: h:1", "listen.address", "write `listen: HOST:PORT`"),
+    (f"{BROKERS}admin.port: 9190", "admin.port", "an address is written whole: write `admin.listen: HOST:PORT`"),
 )
 FOUND = (
     ("orders-.*", "EB-RULE-005", "write `regex` in place of `match`"),

@@ -106,6 +106,13 @@ def test_each_mistake_is_named(change: dict[str, object], code: str, key: str) -
     assert str(fault).endswith(f"[{code}]")
 
 
+@pytest.mark.parametrize(("key", "meant"), [("grops", " (perhaps `groups`)"), ("watch", "judge")])
+def test_key_that_is_spelt_alike_is_named(key: str, meant: str) -> None:
+    """And no other: `watch` was said to be perhaps `to`."""
+    (fault,) = read_plan({**LEAST, key: 1}, read_regex).faults
+    assert fault.wanted.endswith(meant)
+
+
 @pytest.mark.parametrize("written", [None, "plan", ["plan"], 3])
 def test_what_is_no_plan_is_one_fault(written: object) -> None:
     """Not three keys that are missing."""
