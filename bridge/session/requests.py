@@ -212,12 +212,10 @@ class RequestCutter:
             if header is not None:
                 self._header = header
                 break
-            step = min(len(view) - position, _bytes_to_header(held))
-            if step == 0:
-                self.position = position
+            end = self._hold(view, position, _bytes_to_header(held))
+            if end is None:
                 return None
-            held += view[position : position + step]
-            position += step
+            position = end
         return self._complete(header, view, position)
 
     def _complete(self, header: RequestHeader, view: memoryview, position: int) -> Cut | None:
@@ -234,12 +232,19 @@ class RequestCutter:
                 if header.api_version == 0 and header.api_key == ApiKey.SASL_HANDSHAKE:
                     return self._begin_raw(header, held)
                 return Head(header, bytes(held), self._left)
-            step = min(len(view) - position, wanted - len(held))
-            if step == 0:
-                self.position = position
+            end = self._hold(view, position, wanted - len(held))
+            if end is None:
                 return None
-            held += view[position : position + step]
-            position += step
+            position = end
+
+    def _hold(self, view: memoryview, position: int, count: int) -> int | None:
+        """Keep so many bytes, or as many as have come; gives where they end, None where nothing has come."""
+        end = min(len(view), position + count)
+        if end == position:
+            self.position = position
+            return None
+        self._held += view[position:end]
+        return end
 
     def _begin_raw(self, header: RequestHeader, frame: FrameBytes) -> Head | Rejected:
         """Tokens come next: the handshake is said as one of which frames come."""
@@ -251,12 +256,10 @@ class RequestCutter:
     def _token(self, raw: RawLogin, view: memoryview, position: int) -> Head | None:
         held = self._held
         while (wanted := token_end(held, self.frame_bytes_max)) > len(held):
-            step = min(len(view) - position, wanted - len(held))
-            if step == 0:
-                self.position = position
+            end = self._hold(view, position, wanted - len(held))
+            if end is None:
                 return None
-            held += view[position : position + step]
-            position += step
+            position = end
         self.heads_cut += 1
         self.position = position
         self._held, self._raw = bytearray(), raw.after_token()
