@@ -41,6 +41,10 @@ OPENING_MAX = 32
 """So many at once: each may have to shake hands and log in."""
 FAREWELL_S = 5.0
 """How long a round that failed waits for the answer to its LeaveGroup: what it leaves behind ends with its session."""
+ANSWER_S = 10.0
+"""How long a coordinator's word is waited for outside of rounds, which have an end of their own: a broker that stands
+still, or whose host is gone, keeps its connection and answers nothing.
+"""
 OWN = "epochbridge"
 """In whose name members are removed."""
 _COME_AGAIN = frozenset(
@@ -180,11 +184,14 @@ class Lines:
             line = self._open[member_id] = await self._coordinators.connect_coordinator(await self._find())
         return line
 
-    async def ask(self, member_id: MemberId | None, request: GroupRequest, client_id: str) -> GroupReply | None:
+    async def ask(
+        self, member_id: MemberId | None, request: GroupRequest, client_id: str, within_s: float = inf
+    ) -> GroupReply | None:
         """The coordinator's answer by the line of a player, None if there is none."""
         try:
-            reply = await (await self._line(member_id)).ask(request, client_id)
-        except BrokerUnreachable:
+            with trio.fail_after(within_s):
+                reply = await (await self._line(member_id)).ask(request, client_id)
+        except (BrokerUnreachable, trio.TooSlowError):
             self._drop(member_id)
             return None
         if isinstance(reply, _TELLING) and reply.error in _ELSEWHERE:
@@ -224,11 +231,14 @@ async def leave_seats(
     try:
         line = await coordinators.connect_coordinator(await coordinators.find_coordinator(group_id))
         try:
-            reply = await line.ask(LeaveGroup(group_id=group_id, members=entries), OWN)
+            with trio.fail_after(ANSWER_S):
+                reply = await line.ask(LeaveGroup(group_id=group_id, members=entries), OWN)
         finally:
             line.close()
     except BrokerUnreachable as problem:
         return problem
+    except trio.TooSlowError:
+        return BrokerUnreachable(f"LeaveGroup got no answer within {ANSWER_S:.0f} s")
     assert isinstance(reply, LeaveGroupReply), reply
     if reply.error in _COME_AGAIN:
         return BrokerUnreachable(f"LeaveGroup got {reply.error.name}")

@@ -149,3 +149,24 @@ def test_no_move_waits_for_who_was_told_to_join_anew(name: str, is_way_back: boo
             phases = (starts, _moves(there), storm) if is_way_back else (starts, storm)
             outcome = run_story(Schedule(1, Conditions(release=release), phases))
             assert outcome.broken is None, (release, for_ms, outcome.broken)
+
+
+@pytest.mark.parametrize(
+    "roads",
+    [(Road.EMBEDDED,), (Road.EMBEDDED, Road.PASS), (Road.UPSTREAM, Road.PASS), (Road.UPSTREAM, Road.EMBEDDED)],
+    ids="-".join,
+)
+def test_move_of_a_whole_group_ends_while_its_broker_answers_nothing(roads: tuple[Road, ...]) -> None:
+    """Wherever it is then, for longer than it says its last word; what the broker made of that shows later."""
+    starts = Phase(
+        is_calm=False, acts=tuple(Act(at_ms=0, action=Action.START, place=one, name="java") for one in (0, 1))
+    )
+    *before, last = (Act(at_ms=0, action=Action.MOVE, name=road.value) for road in roads)
+    for at_ms in (5, 15, 30, 60):
+        for for_ms in (15_000, 80_000):
+            hangs = Act(at_ms=at_ms, action=Action.HANG_BROKER, amount=for_ms)
+            # Nobody is there: the story goes on until the broker does.
+            until = Act(at_ms=for_ms + 1_000, action=Action.CUT, place=5)
+            phases = (starts, *map(_moves, before), Phase(is_calm=False, acts=(last, hangs, until)))
+            outcome = run_story(Schedule(1, Conditions(), phases))
+            assert outcome.broken is None, (at_ms, for_ms, outcome.broken)

@@ -38,6 +38,8 @@ class EngineCoordinators:
     """How long each connection takes to be opened."""
     refuses_connections: int = 0
     loses_answers: int = 0
+    hangs: bool = False
+    """Whether requests are taken and never answered, as by a process that is stopped."""
     refuses_leaving: ErrorCode = ErrorCode.NONE
     refuses_joins_from: int | None = None
     """From which JoinGroup on sessions are taken for too short; None: never."""
@@ -90,6 +92,8 @@ class EngineConnection:
         owner, broker = self.coordinators, self.coordinators.broker
         owner.asked.append(request)
         owner.names.add(client_id)
+        if owner.hangs:
+            await trio.sleep_forever()
         if owner.moved:
             owner.moved -= 1
             assert isinstance(request, JoinGroup)

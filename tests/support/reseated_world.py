@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import trio
+
 from bridge.coordinators.moving.reseat import Reseating, ReseatMove
 from bridge.coordinators.moving.surroundings import SCOUT_ID
 from bridge.migration.moves.members import ClassicMember
@@ -39,6 +41,8 @@ class Scouting:
     epochs: list[int] = field(default_factory=list)
     answers: list[ErrorCode | None] = field(default_factory=list)
     """What the next ones are answered, None for nothing; it acts on those that are answered NONE or nothing."""
+    answers_most: int | None = None
+    """Behind so many it takes heartbeats and answers nothing, nor does it hang up; None: it always answers."""
 
     async def find_coordinator(self, group_id: GroupId) -> int:
         """See `ports.Coordinators`."""
@@ -79,6 +83,8 @@ class ScoutLine:
     async def ask(self, request: GroupRequest, client_id: str) -> GroupReply:
         """See `ports.CoordinatorConnection`."""
         if isinstance(request, ConsumerGroupHeartbeat):
+            if len(self.scouting.epochs) == self.scouting.answers_most:
+                await trio.sleep_forever()
             return self.scouting.heartbeat(request)
         return await self.line.ask(request, client_id)
 

@@ -10,7 +10,7 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.handover import Handover
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.coordinators.moving.course import course
-from bridge.coordinators.moving.descriptions import describe, undescribed
+from bridge.coordinators.moving.descriptions import undescribed
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.survey import lets_go
@@ -158,7 +158,7 @@ class AdoptMove(RestingGroup[HeldT]):
 
     async def _compare(self) -> Obstacle | None:
         try:
-            described = await describe(self._around.broker, self._group_id)
+            described = await self._described(self._around.broker)
         except BrokerUnreachable as problem:
             return undescribed(self._group_id, problem)
         expected = {self._proof.seat_id(one): member.using for one, member in self._members.items()}

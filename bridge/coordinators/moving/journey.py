@@ -374,6 +374,9 @@ class Journey:
         await self._write()
         found: Members | tuple[Obstacle, ...] = {}
         self._looking = trio.CancelScope()
+        if self._is_stopped:
+            # Before it was written that nobody is given back again.
+            self._looking.cancel()
         with self._looking:
             found = await self._parts.candidates.to_be_reseated(self._order.group_id) or move.given_back() or {}
         if self._is_stopped or isinstance(found, tuple) or not found:

@@ -60,6 +60,10 @@ class LiveMoves:
         self._places = SpacedWrites(parts.places.write, self._around.now_ms, partial(supervised.spare, MOVES))
         self._life: Life | None = None
         self._unfinished: Sequence[UnfinishedMove] = ()
+        self._ending: dict[GroupId, bool] = {}
+        """Groups of which it waits for the journal to be written that a move is over, of each in one task; True where
+        another one ended since the journal was asked.
+        """
         self._begun = trio.Event()
         """A move runs: a bridge that moves nothing is not woken ten times a second to look after none."""
 
@@ -213,14 +217,21 @@ class LiveMoves:
                 self._router.move_member(group_id, member_id, road)
 
     def _start_writing_end(self, nursery: trio.Nursery, group_id: GroupId) -> None:
-        start_job(nursery, self._supervised, MOVE, partial(self._write_end, group_id))
+        is_waiting = self._ending[group_id] = group_id in self._ending
+        if not is_waiting:
+            start_job(nursery, self._supervised, MOVE, partial(self._write_end, group_id))
 
     async def _write_end(self, group_id: GroupId) -> None:
         """Only once it is written who has a machine and who has none: until then the move would be gone on with."""
-        while not await self._around.upstream.written():  # noqa: ASYNC110  # each turn asks the journal anew
+        while not await self._has_written(group_id):  # noqa: ASYNC110  # each turn asks the journal anew
             await trio.sleep(LOOK_S)
+        self._ending.pop(group_id, None)
         if group_id not in self._running:
             self._parts.places.end_move(group_id)
+
+    async def _has_written(self, group_id: GroupId) -> bool:
+        self._ending[group_id] = False
+        return await self._around.upstream.written() and not self._ending[group_id]
 
     def _forget(self, group_id: GroupId) -> None:
         self._ended.pop(group_id, None)

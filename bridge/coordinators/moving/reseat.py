@@ -72,6 +72,8 @@ SCOUT_HOLDS = 2
 """For so many holds, two thirds of the shortest session, a scout says again what was not answered: later the broker
 ends whoever waits here, and others get what they have.
 """
+SCOUT_TRIES = 6
+"""So often a broker that answers nothing at all is asked in that time."""
 AT_REST = "Stable"
 STOPPED = "EB-MOVE-240"
 """The move was stopped before a scout was sent; order it again."""
@@ -251,7 +253,7 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _describe(self) -> DescribedGroup | DescribedConsumerGroup | Obstacle:
         try:
-            return await describe(self._around.broker, self._group_id)
+            return await self._described(self._around.broker)
         except BrokerUnreachable as problem:
             return undescribed(self._group_id, problem)
 
@@ -273,8 +275,9 @@ class ReseatMove(RestingGroup[HeldT]):
         if said not in _NO_MEMBER:
             return ScoutGone(_scout_refused(self._group_id, said))
         try:
-            described = await describe(self._around.broker, self._group_id)
-        except BrokerUnreachable:
+            with trio.fail_after(self._answer_s):
+                described = await describe(self._around.broker, self._group_id)
+        except (BrokerUnreachable, trio.TooSlowError):
             await trio.sleep(AGAIN_S)
             return self._unanswered()
         is_classic = isinstance(described, DescribedGroup)
@@ -282,6 +285,10 @@ class ReseatMove(RestingGroup[HeldT]):
 
     def _unanswered(self) -> ScoutUnanswered:
         return ScoutUnanswered(SCOUT_HOLDS * self._hold_ms)
+
+    @property
+    def _answer_s(self) -> float:
+        return SCOUT_HOLDS * self._hold_ms / SCOUT_TRIES / 1000
 
     async def _ask_scout(self, epoch: int) -> ErrorCode | None:
         """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
@@ -293,7 +300,7 @@ class ReseatMove(RestingGroup[HeldT]):
             subscribed_topic_names=(),
             owned=frozenset(),
         )
-        reply = await self._lines.ask(None, request, OWN)
+        reply = await self._lines.ask(None, request, OWN, self._answer_s)
         if not isinstance(reply, ConsumerGroupHeartbeatReply) or reply.error in _COME_AGAIN:
             await trio.sleep(AGAIN_S)
             return None

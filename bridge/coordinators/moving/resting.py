@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Generic
 
+import trio
+
 from bridge.coordinators.mapped.seats import MappedSeat
+from bridge.coordinators.moving.descriptions import describe
 from bridge.coordinators.moving.held_requests import HeldRequests, HeldT
 from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.coordinators.moving.requests import joins_natively
@@ -12,8 +16,11 @@ from bridge.coordinators.moving.survey import hold_ms_of
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, Obstacle
 from bridge.migration.roster import Roster
+from bridge.ports import Broker, BrokerUnreachable
 from bridge.session.contracts import Access
+from translators.dialects.admin import DescribedGroup
 from translators.dialects.classic import JoinGroup
+from translators.dialects.consumer import DescribedConsumerGroup
 from translators.dialects.ids import GroupId, MemberId, Via
 
 
@@ -90,3 +97,13 @@ class RestingGroup(Generic[HeldT]):
     async def _prove_rest(self) -> Obstacle | None:
         self._holds = True
         return await self._proof.prove(self._hold_ms, self._ways.note)
+
+    async def _described(self, broker: Broker) -> DescribedGroup | DescribedConsumerGroup:
+        """The group as its broker has it. Raises BrokerUnreachable, also where that takes longer than requests may wait
+        for it: nobody beats for members meanwhile, and behind a session their broker gives what they have to others.
+        """
+        try:
+            with trio.fail_after(self._hold_ms / 1000 if self._holds else inf):
+                return await describe(broker, self._group_id)
+        except trio.TooSlowError as problem:
+            raise BrokerUnreachable("its members' requests can't wait longer for that") from problem

@@ -50,6 +50,8 @@ from translators.dialects.offsets import (
 )
 
 OWN = ClientIdentity(client_id="epochbridge", client_host="/127.0.0.1")
+OWN_WAIT_MAX_MS = 10_000
+"""How long the bridge waits for the answer to a question of its own (`bridge_questions.ANSWER_TIMEOUT_S`)."""
 ALL_APIS_MAX = 9
 DESCRIBE_MS = 2
 
@@ -285,6 +287,11 @@ class SimulatedBroker:
             self._timeline.after(self._chance.randint(0, 2 * self.latency_ms), lambda: self.close(line))
 
     async def _think(self) -> None:
+        hangs_ms = self.hangs_until_ms - self._timeline.now_ms
+        if hangs_ms > 0:
+            await trio.sleep(min(hangs_ms, OWN_WAIT_MAX_MS) / 1000)
+        if hangs_ms > OWN_WAIT_MAX_MS:
+            raise BrokerUnreachable("the world's broker answers nothing")
         await trio.sleep(self._chance.randint(1, self.latency_ms + 1) / 1000)
         if self.loses and self._chance.randrange(100) < self.loses:
             raise BrokerUnreachable("the world cut the bridge's own connection")

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from bridge.coordinators.rounds import OPEN_S, Lines, leave_seats, play
+from bridge.coordinators.rounds import ANSWER_S, OPEN_S, Lines, leave_seats, play
 from bridge.engine.model import Phase
 from bridge.migration.moves.round_values import Failed, Played, Round, RoundFailure, RoundPlayer
 from bridge.migration.orders import Obstacle
@@ -132,3 +132,15 @@ async def test_answers_that_say_nothing_are_told_from_refusals(autojump_clock: t
         assert isinstance(await leave_seats(world.coordinators, GROUP, seats), BrokerUnreachable)
         world.coordinators.refuses_leaving = ErrorCode.GROUP_AUTHORIZATION_FAILED
         assert isinstance(await leave_seats(world.coordinators, GROUP, seats), Obstacle)
+
+
+async def test_broker_that_stands_still_is_waited_for_no_longer(autojump_clock: trio.testing.MockClock) -> None:
+    """Nothing is known of what it made of the farewell; the connection is given up."""
+    async with adopted_world() as world:
+        world.coordinators.hangs = True
+        begun_s = trio.current_time()
+        with trio.fail_after(2 * ANSWER_S):
+            seats = [one.member_id for one in world.players]
+            assert isinstance(await leave_seats(world.coordinators, GROUP, seats), BrokerUnreachable)
+        assert trio.current_time() - begun_s == pytest.approx(ANSWER_S, abs=0.1)
+        assert world.coordinators.open == 0

@@ -8,12 +8,13 @@ import trio
 
 from bridge.coordinators.moving.adopt import AdoptMove
 from bridge.coordinators.moving.proof import GATHER_S
+from bridge.coordinators.rounds import ANSWER_S
 from bridge.engine.model import Phase
 from bridge.migration.moves.adopt import FAREWELL_MS, Adopted
 from bridge.migration.moves.rest import Kept
 from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable
-from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, Held, adopted_world
+from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, DescribingBroker, Held, adopted_world
 from tests.support.classic_bench import transaction_of
 from tests.support.engine_bench import GROUP, IDENTITY
 from tests.support.round_table import join_of
@@ -253,6 +254,35 @@ async def test_farewell_that_nobody_answers_gives_the_group_back(autojump_clock:
         assert await kept(world) == "EB-MOVE-250"
         assert trio.current_time() - started_s < (FAREWELL_MS + 2_000) / 1000
         assert world.coordinators.broker.phase is Phase.STABLE
+
+
+async def test_farewell_to_a_broker_that_stands_still_gives_the_group_back(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """It keeps the connection: the answer was waited for as long as it did, and all commits with it."""
+    async with adopted_world() as world:
+        world.coordinators.hangs = True
+        started_s = trio.current_time()
+        with trio.fail_after(2 * FAREWELL_MS / 1000):
+            assert await kept(world) == "EB-MOVE-250"
+        assert trio.current_time() - started_s < FAREWELL_MS / 1000 + ANSWER_S + 2
+        assert world.coordinators.open == 0
+
+
+async def test_group_that_is_not_described_before_its_members_sessions_end_is_kept(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three questions of ten seconds each, while nobody beat at the broker for members with sessions of six."""
+
+    async def hang(_broker: DescribingBroker, _group_id: str) -> None:
+        await trio.sleep_forever()
+
+    async with adopted_world() as world:
+        monkeypatch.setattr(DescribingBroker, "describe_group", hang)
+        started_s = trio.current_time()
+        with trio.fail_after(60):
+            assert await kept(world) == "EB-MOVE-225"
+        assert trio.current_time() - started_s < min(one.session_timeout_ms for one in world.players) / 1000
 
 
 async def test_restart_goes_by_the_journal(autojump_clock: trio.testing.MockClock) -> None:

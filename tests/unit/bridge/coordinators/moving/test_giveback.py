@@ -268,6 +268,19 @@ async def test_stop_while_called_members_are_waited_for_sends_no_scout(autojump_
         assert (world.progress().stage, world.road("a")) == (MoveStage.STOPPED, Road.MAPPED)
 
 
+async def test_stop_right_before_called_members_are_waited_for_waits_for_nobody(autojump_clock: MockClock) -> None:
+    """It came while their move was written down, and was heard when they had been waited for, 15 s later."""
+    async with moving_world() as world:
+        await taken_over(world)
+        consumer_group(world, "PreparingRebalance")
+        await world.order(Road.PASS)
+        accept(world)
+        assign(world, frozenset())
+        world.live.stop(GROUP)
+        await trio.sleep(0.5)
+        assert (world.progress().stage, world.road("a")) == (MoveStage.STOPPED, Road.MAPPED)
+
+
 async def test_bug_while_called_members_are_waited_for_ends_the_move(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:

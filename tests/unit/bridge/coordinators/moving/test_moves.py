@@ -201,6 +201,28 @@ async def test_end_of_a_move_before_an_order_that_is_stopped_waits_for_its_membe
         assert "move" not in json.loads(facts.kept[FACTS + GROUP])
 
 
+async def test_journal_that_fails_is_asked_about_a_group_no_more_often_for_more_orders(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each refused order had it asked ten times a second for good, and a script tries again for hours."""
+    asked = 0
+
+    async def written(_groups: UpstreamGroups) -> bool:
+        nonlocal asked
+        await trio.lowlevel.checkpoint()
+        asked += 1
+        return False
+
+    async with moving_world() as world:
+        monkeypatch.setattr(UpstreamGroups, "written", written)
+        world.at_broker({}, "Empty")
+        for _ in range(20):
+            assert (await world.order(Road.UPSTREAM)).stage is MoveStage.REFUSED
+        before = asked
+        await trio.sleep(1)
+        assert asked - before <= 1 / LOOK_S + 1
+
+
 async def test_group_that_is_where_it_is_ordered_to_is_told_so(autojump_clock: MockClock) -> None:
     """It was said to have no members, and a rule was advised for it."""
     async with moving_world() as world:

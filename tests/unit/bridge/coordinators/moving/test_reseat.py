@@ -93,6 +93,20 @@ async def test_scout_that_is_never_answered_ends_in_time(autojump_clock: trio.te
         assert trio.current_time() - begun_s < 3 * HOLD_MS / 1000
 
 
+@pytest.mark.parametrize("answered", [0, 1], ids=["as it joins", "as it leaves"])
+async def test_scout_of_a_broker_that_stands_still_ends_in_time(
+    autojump_clock: trio.testing.MockClock, answered: int
+) -> None:
+    """It keeps the connection: the answer was waited for as long as it did, and all clients with it."""
+    async with reseated_world() as world:
+        world.scouting.answers_most = answered
+        begun_s = trio.current_time()
+        with trio.fail_after(60):
+            state = await reseat(world)
+        assert isinstance(state, (Kept, Called))
+        assert trio.current_time() - begun_s < 3 * HOLD_MS / 1000
+
+
 async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:
     """The last static member that came back made it one."""
     async with reseated_world() as world:
