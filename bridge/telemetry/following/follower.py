@@ -24,6 +24,7 @@ from bridge.telemetry.schema.facts import (
     UNKNOWN_EPOCH,
     CommitPassed,
     CoordinatorMoved,
+    MoveEnded,
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
@@ -375,6 +376,9 @@ class Follower:
                 self.writer.convert(group, Protocol.CONSUMER, Conversion.MEMBER_JOINED, at_us)
             else:
                 self.writer.convert(group, Protocol.CLASSIC, Conversion.LAST_MEMBER_LEFT, at_us)
+        # What is told while a move goes on tells of the road that it tries; a group that rests says nothing behind it.
+        epoch = UNKNOWN_EPOCH if group is None else group.epoch
+        self.writer.tell(group, MoveEnded(group_id=group_id, road=road, group_epoch=epoch), at_us)
 
     def expire(self, at_us: int) -> None:
         """Time passes: members of road `pass` whose connection is gone for a session are gone too, and rebalances go on

@@ -137,6 +137,13 @@ class GroupConverted(GroupFact):
 
 
 @unguarded(kw_only=True)
+class MoveEnded(GroupFact):
+    """A move has ended, made or not, and this is the group's road from now on."""
+
+    kind: ClassVar[str] = "move-ended"
+
+
+@unguarded(kw_only=True)
 class ConversionRefused(GroupFact):
     """A group could not change its type."""
 
@@ -354,6 +361,7 @@ Fact = (
     | GroupRevived
     | GroupDeleted
     | GroupConverted
+    | MoveEnded
     | ConversionRefused
     | RebalanceBegan
     | RebalanceEnded

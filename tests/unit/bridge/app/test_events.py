@@ -34,6 +34,7 @@ from bridge.telemetry.schema.facts import (
     Event,
     Fact,
     MemberRevived,
+    MoveEnded,
     OperatorActed,
     RebalanceBegan,
     RebalanceEnded,
@@ -126,13 +127,15 @@ async def test_operators_orders_are_told_unless_only_tried(tmp_path: Path) -> No
 
 
 def test_moves_are_told(tmp_path: Path) -> None:
-    """When they begin; where they ended shows in what its members do next."""
+    """When they begin, and where they ended: a group that rests shows it by nothing else."""
     config = _config(tmp_path)
     with watched(config, _owner(config)) as watch:
         watch.move_began(MoveOrder(GroupId("g"), MigrationRoad.UPSTREAM, (MemberId("m"),)))
         watch.move_settled(GroupId("g"), MigrationRoad.UPSTREAM, {MemberId("m"): 3})
     told = [fact for fact in _facts(tmp_path) if isinstance(fact, OperatorActed)]
     assert [(one.group_id, one.action, one.members) for one in told] == [("g", OperatorAction.MOVE, ("m",))]
+    ended = [fact for fact in _facts(tmp_path) if isinstance(fact, MoveEnded)]
+    assert [(one.group_id, one.road) for one in ended] == [("g", Road.UPSTREAM)]
 
 
 def test_members_whose_broker_knows_them_otherwise_are_followed_as_it_does(tmp_path: Path) -> None:

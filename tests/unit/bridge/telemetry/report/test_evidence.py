@@ -13,6 +13,7 @@ from bridge.telemetry.schema.facts import (
     Fact,
     GroupDeleted,
     MemberLeft,
+    MoveEnded,
     PartitionsReleased,
     Stamp,
 )
@@ -97,6 +98,16 @@ def test_group_that_the_bridge_no_longer_has_is_not_said_to_be_on_its_road() -> 
     deleted = GroupDeleted(group_id="orders", road=Road.EMBEDDED)
     evidence = found([*events, Event(Stamp(last.boot, last.number + 1, last.wall_us, last.mono_us), deleted)])
     assert evidence.chapters[-1].road == ""
+
+
+def test_chapter_behind_a_move_has_the_road_that_it_left_the_group_on() -> None:
+    """One that was stopped had tried another, and a group that rests says nothing afterwards."""
+    events = [event for event in moved_log() if not isinstance(event.fact, MemberLeft)]
+    last = events[-1].stamp
+    ended = MoveEnded(group_id="orders", road=Road.PASSING)
+    evidence = found([*events, Event(Stamp(last.boot, last.number + 1, last.wall_us, last.mono_us), ended)])
+    assert found(events).chapters[-1].road == "embedded"
+    assert evidence.chapters[-1].road == "pass"
 
 
 @pytest.mark.parametrize(
