@@ -40,12 +40,14 @@ RECORDS = 50
 PATIENCE_S = 90.0
 LOOK_S = 0.2
 STAYS = "EB-GROUP-020"
+ANY_RULE = pytest.mark.parametrize("bridge", ["--embedded", "--upstream"], indirect=True)
 
 
 @pytest.fixture
-def bridge(kafka_43: KafkaUnderTest, tmp_path: Path) -> Iterator[RestartedBridge]:
-    """A bridge whose rule takes every group."""
+def bridge(kafka_43: KafkaUnderTest, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[RestartedBridge]:
+    """A bridge whose rule takes every group, to road embedded where a test says nothing else (`ANY_RULE`)."""
     bridge = RestartedBridge(kafka_43.bootstrap, "*", tmp_path, QUICK_SETTINGS)
+    bridge.rules = (getattr(request, "param", "--embedded"), "*")
     bridge.start()
     yield bridge
     assert bridge.stop() == 0
@@ -88,6 +90,7 @@ def check_passing(bridge: RestartedBridge, group: str, kind: str) -> None:
     assert (found["road"], found["type"], found["state"]) == ("pass", kind, "Passing")
 
 
+@ANY_RULE
 @pytest.mark.timeout(300)
 def test_streams_group_works_and_outlives_a_bridge(
     kafka_43: KafkaUnderTest, bridge: RestartedBridge, topic_factory: TopicFactory, tmp_path: Path
@@ -158,6 +161,7 @@ def members_of(kafka: KafkaUnderTest, group: str) -> int:
     return len(found.members) if found.group_state == "Stable" else 0
 
 
+@ANY_RULE
 def test_any_other_protocol_type_is_the_brokers(kafka_43: KafkaUnderTest, bridge: RestartedBridge) -> None:
     """By raw frames: join, sync and heartbeat reach the broker, also before a bridge that has just begun."""
     group = GroupId(f"acme-{time.monotonic_ns()}")

@@ -27,7 +27,7 @@ from bridge.telemetry.schema.facts import (
     TargetComputed,
     TopicsChanged,
 )
-from bridge.telemetry.schema.terms import Cause, Conversion, Departure, OperatorAction, Outcome, Phase, Road
+from bridge.telemetry.schema.terms import Cause, Conversion, Departure, OperatorAction, Outcome, Phase, Protocol, Road
 
 Events = Sequence[Event]
 Find = Callable[[Context, Events], tuple[Event, ...]]
@@ -39,6 +39,8 @@ NOT_POLLED = frozenset((Departure.POLL_TIMED_OUT,))
 TIMED_OUT = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SYNC_TIMED_OUT))
 
 
+DEALT_LATER_US = 7_000_000
+"""Within that time a member hears of what a broker computed a second later: it beats every five (Kafka's default)."""
 FIRST_EPOCH_MAX = 2
 """A broker gives the first member of a new group epoch 1 or 2: creating the group may count as a change."""
 
@@ -70,6 +72,7 @@ def find_cause(context: Context) -> Finding:
         or _find_seat_expired(context)
         or _find_dropped(context)
         or _find_together(context)
+        or _find_dealt_later(context)
         or Finding(Cause.UNKNOWN, ())
     )
 
@@ -300,6 +303,20 @@ def _find_together(context: Context) -> Finding | None:
     return None if found.cause is Cause.UNKNOWN else replace(found, is_again=True)
 
 
+def _find_dealt_later(context: Context) -> Finding | None:
+    """Of several who came or went together a broker deals for the first at once, and for the others a second later:
+    Kafka 4.3 computes a consumer group's target no more often (`group.consumer.assignment.interval.ms`).
+    """
+    if context.is_barrier or context.fact.road is Road.EMBEDDED:
+        return None
+    former = context_of(context.past)
+    if former is None or context.begin_us - former.begin_us > DEALT_LATER_US:
+        return None
+    found = _apply(CHANGES, former, former.at_first)
+    several = () if found is None else [e for e in found.evidence if isinstance(e.fact, (MemberJoined, MemberLeft))]
+    return replace(found, is_again=True) if found is not None and len(several) > 1 else None
+
+
 def _is_former(context: Context, event: Event) -> bool:
     return isinstance(event.fact, RebalanceBegan) and event.stamp.boot == context.opening.stamp.boot
 
@@ -336,6 +353,8 @@ def _find_dropped(context: Context) -> Finding | None:
             for partition in fact.partitions:
                 had.pop(partition, None)
     left = {member_of(event): event for event in context.own if _left(event) in EXPIRED | TIMED_OUT}
+    # Of a classic client in whose place it beats the bridge tells its broker, and no later one is noticed by others.
+    left = {name: event for name, event in left.items() if not _is_translated(event)}
     alive = {member_of(event) for event in context.own} - left.keys()
     taken = [
         name for event in context.own if isinstance(event.fact, PartitionsAssigned) for name in event.fact.partitions
@@ -347,6 +366,11 @@ def _find_dropped(context: Context) -> Finding | None:
         return _find_late(context, tuple(left.values()))
     was_called = lost.keys() <= _giving_up(context.past)
     return Finding(Cause.REBALANCE_TIMED_OUT if was_called else Cause.SESSION_EXPIRED, tuple(lost.values()))
+
+
+def _is_translated(event: Event) -> bool:
+    fact = event.fact
+    return isinstance(fact, MemberFact) and fact.road is Road.UPSTREAM and fact.protocol is Protocol.CLASSIC
 
 
 def _find_late(context: Context, left: Events) -> Finding | None:

@@ -4,7 +4,7 @@ Where the engine tells of epochs (`is_led`), or a broker tells the bridge in a c
 generations say nothing about rebalances.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bridge.telemetry.following.fact_fields import group_fields, input_fields, member_fields
 from bridge.telemetry.following.fact_writer import FactWriter
@@ -71,10 +71,11 @@ class ClassicFollower:
         else:
             group.joins.put(ref, join)
 
-    def tell_known_joins(self, group: GroupTrack) -> None:
-        """Tell of the joins of members that are known."""
+    def tell_known_joins(self, group: GroupTrack, known: Collection[MemberId] | None = None) -> None:
+        """Tell of the joins of members that are known: of these, or of all."""
         for ref, join in group.joins.items():
-            if join.protocol is Protocol.CLASSIC and join.member_id in group.members:
+            is_known = join.member_id in (group.members if known is None else known)
+            if join.protocol is Protocol.CLASSIC and is_known:
                 group.joins.pop(ref)
                 self.tell_join(group, join, join.member_id)
 

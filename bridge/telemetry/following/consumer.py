@@ -73,6 +73,9 @@ class ConsumerFollower:
         """A heartbeat came: it may join, acknowledge what was to be given up, or say something new."""
         request = said.request
         member = group.members.get(request.member_id)
+        if member is not None and said.spoken is Protocol.CLASSIC and request.owned is not None:
+            # What its client let go it let go as it joined, whatever it still waits for.
+            self.translated.tell_known_joins(group, frozenset({member.member_id}))
         owned = NO_PARTITIONS if request.owned is None else self._topics(request.owned)
         before = Inputs(session_timeout_ms=self._session_ms(group)) if member is None else member.inputs
         inputs = read_report(request, client, before, owned)

@@ -251,8 +251,8 @@ class FactWriter:
     def _idle_us(self, group: GroupTrack, member: MemberTrack, departure: Departure, at_us: int) -> int:
         """How long a member that is gone can't have used anything.
 
-        Heartbeats of embedded groups go by unheard, also over a new connection: who expired was last heard one session
-        ago. A frozen process keeps its connection, and is silent all the same.
+        Heartbeats that the bridge answers go by unheard, also over a new connection: who expired was last heard one
+        session ago. A frozen process keeps its connection, and is silent all the same.
         """
         since_us = member.unheard_since_us
         if departure is Departure.POLL_TIMED_OUT:
@@ -262,13 +262,15 @@ class FactWriter:
             spoke_us = self._spoke_us(group, member, at_us)
             if since_us is None:
                 since_us = self.last_heard.used_us(member, spoke_us)
-            elif group.road is Road.EMBEDDED:
-                since_us = self.last_heard.silent_since(member, since_us, spoke_us)
+            elif group.ends_session(member):
+                quiet_us = self.last_heard.silent_since(member, since_us, spoke_us)
+                # Somebody else may say late to a broker that it is gone; its own next connection would have been heard.
+                since_us = quiet_us if group.road is Road.EMBEDDED else min(since_us, quiet_us)
         return 0 if since_us is None else max(0, at_us - since_us)
 
     def _spoke_us(self, group: GroupTrack, member: MemberTrack, at_us: int) -> int | None:
         """When a member whose session is over has spoken to its coordinator for the last time."""
-        if group.road is not Road.EMBEDDED:
+        if not group.ends_session(member):
             return self.last_heard.spoke_before_us(member, at_us)
         session_ms = member.inputs.session_timeout_ms
         return at_us - session_ms * US_PER_MS if session_ms > 0 else None

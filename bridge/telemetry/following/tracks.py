@@ -229,8 +229,8 @@ class MemberTrack:
         self.former |= partitions
 
     def rejoin(self) -> None:
-        """It joins again: who was leaving is not any more."""
-        self.former = self.assigned
+        """It joins again: who was leaving is not any more. Who has nothing keeps the fetch session that it had."""
+        self.former = self.assigned or self.former
         self.presence = Heard(self.connection) if isinstance(self.presence, Leaving) else self.presence
 
     def speak(self, protocol: Protocol) -> None:
@@ -406,6 +406,13 @@ class GroupTrack:
         for member_id in epochs.keys() & self.members.keys():
             self.members[member_id].enter_epoch(epochs[member_id])
             self.members[member_id].reach(epochs[member_id])
+
+    def ends_session(self, member: MemberTrack) -> bool:
+        """Whether the bridge itself counts the session of a member's client: of its own groups, and of classic clients
+        that are members of a broker's consumer group in its words.
+        """
+        is_translated = member.protocol is Protocol.CLASSIC and member.member_id in self.natives
+        return self.road is Road.EMBEDDED or (self.road is Road.UPSTREAM and is_translated)
 
     @property
     def rebalance_id(self) -> str:

@@ -10,6 +10,8 @@ from bridge.demo.events import Protocol
 
 SEED = 312
 ROADS = ("embedded", "pass")
+UPSTREAM = "upstream"
+EVERY_ROAD = (*ROADS, UPSTREAM)
 OLD, NEW = "3.9.1", "4.3.1"
 VERSIONS = (OLD, NEW)
 """Kafka 3.9.1 coordinates no consumer groups itself."""
@@ -85,26 +87,31 @@ def cases_of(stories: Mapping[str, Limits]) -> Sequence[Case]:
         Case(version, road, kind, story)
         for version in VERSIONS
         for story, limits in stories.items()
-        for road in ROADS
+        for road in EVERY_ROAD
         for kind in EVERYBODY
         if road in limits.roads and kind in limits.kinds and _is_possible(version, road, kind, limits)
     ]
 
 
 def _is_possible(version: str, road: str, kind: Name, limits: Limits) -> bool:
+    if road == UPSTREAM:
+        # Its broker has to know consumer groups, whose own members pass.
+        return version == NEW and kind is not Name.CONSUMER
     needs_new = kind is Name.CONSUMER or limits.new_on_pass
     return road == "embedded" or (kind in limits.pass_kinds and (version == NEW or not needs_new))
 
 
 def picked_cases(stories: Mapping[str, Limits]) -> Sequence[Case]:
-    """Each story once, before Kafka 4.3.1; roads and kinds by lot, each kind and road about as often as the others."""
+    """Each story once, before Kafka 4.3.1, and on road `upstream` once more what can be told there; roads and kinds by
+    lot, each kind and road about as often as the others.
+    """
     chance = random.Random(SEED)
     every = [case for case in cases_of(stories) if case.version == NEW]
     picked: list[Case] = []
-    for story in stories:
-        playable = [case for case in every if case.story == story]
-        counts = [sum((case.road == one.road) + (case.kind is one.kind) for one in picked) for case in playable]
-        picked.append(
-            chance.choice([case for case, count in zip(playable, counts, strict=True) if count == min(counts)])
-        )
+    for roads in (ROADS, (UPSTREAM,)):
+        for story in stories:
+            playable = [case for case in every if case.story == story and case.road in roads]
+            counts = [sum((case.road == one.road) + (case.kind is one.kind) for one in picked) for case in playable]
+            best = [case for case, count in zip(playable, counts, strict=True) if count == min(counts)]
+            picked += [chance.choice(best)] if best else []
     return picked

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from bridge.telemetry.schema.terms import Cause, Phase
 from tests.support.causes import story_steps
-from tests.support.causes.players import CLASSIC, Case, Limits, Name
+from tests.support.causes.players import CLASSIC, EVERY_ROAD, UPSTREAM, Case, Limits, Name
 from tests.support.causes.setting import Setting
 
 ANYBODY = "*"
@@ -104,6 +104,12 @@ def say_frozen_out(case: Case) -> Right:
     return replace(said, slow=ANYBODY, disturbed=None, silent="c")
 
 
+def say_deployment(case: Case) -> Right:
+    """Each that goes and comes is one of the same wave."""
+    said = slow(right((Cause.DEPLOY_WAVE, "ab")), "s")
+    return replace(said, has_diaries=case.road == UPSTREAM)
+
+
 def say_leader(case: Case) -> Right:
     """The bridge gives a leader its generation back, and nobody hears of it."""
     if not case.is_met:
@@ -159,6 +165,7 @@ def say_overlap(case: Case) -> Right:
     return replace(said, slow=ANYBODY) if case.road == "pass" else slow(said, "a")
 
 
+ON_EVERY_ROAD = Limits(roads=EVERY_ROAD)
 JOIN_C = right((Cause.JOIN, "c"))
 BY_A, BY_B = always(slow(JOIN_C, "a")), always(slow(JOIN_C, "b"))
 
@@ -167,7 +174,9 @@ STORIES: Mapping[str, Story] = {
     "join": Story(tell=story_steps.tell_join, says=BY_A),
     "leave": Story(tell=story_steps.tell_leave, says=if_eager(right((Cause.LEAVE, "c")), "a")),
     "expiry": Story(
-        tell=story_steps.tell_expiry, says=as_written_down(if_eager(right((Cause.SESSION_EXPIRED, "c")), "a"))
+        tell=story_steps.tell_expiry,
+        says=as_written_down(if_eager(right((Cause.SESSION_EXPIRED, "c")), "a")),
+        limits=ON_EVERY_ROAD,
     ),
     "rebalance-timeout": Story(tell=story_steps.tell_timeout, says=say_timeout, limits=Limits(POLLING)),
     "subscription": Story(
@@ -190,7 +199,7 @@ STORIES: Mapping[str, Story] = {
         tell=story_steps.tell_static_return, says=always(slow(right((Cause.STATIC_RETURN, "b")), "a"))
     ),
     "leader-rejoin": Story(tell=story_steps.tell_leader_rejoin, says=say_leader, limits=Limits((Name.PYTHON,))),
-    "deployment": Story(tell=story_steps.tell_deployment, says=always(slow(right((Cause.DEPLOY_WAVE, "ab")), "s"))),
+    "deployment": Story(tell=story_steps.tell_deployment, says=say_deployment, limits=ON_EVERY_ROAD),
     "convert-order": Story(
         tell=story_steps.tell_conversion_by_order, says=always(right()), limits=Limits(CLASSIC, ("embedded",))
     ),
@@ -206,7 +215,7 @@ STORIES: Mapping[str, Story] = {
         # Kafka converts no group whose members send user data of their own, as cooperative ones do.
         limits=Limits(CLASSIC, pass_kinds=(Name.RANGE,), new_on_pass=True),
     ),
-    "slow-revoke": Story(tell=story_steps.tell_slow_revoke, says=as_written_down(BY_B)),
+    "slow-revoke": Story(tell=story_steps.tell_slow_revoke, says=as_written_down(BY_B), limits=ON_EVERY_ROAD),
     "slow-processing": Story(tell=story_steps.tell_slow_processing, says=always(replace(JOIN_C, slow="b"))),
     "slow-assignment": Story(
         tell=story_steps.tell_slow_assignment,
@@ -216,7 +225,7 @@ STORIES: Mapping[str, Story] = {
     "frozen": Story(tell=story_steps.tell_frozen, says=always(slow(JOIN_C, "b", Phase.STABLE))),
     "double-join": Story(tell=story_steps.tell_double_join, says=always(slow(right((Cause.JOIN, "cd")), "a"))),
     "overlap": Story(tell=story_steps.tell_overlap, says=say_overlap),
-    "frozen-out": Story(tell=story_steps.tell_frozen_out, says=as_written_down(say_frozen_out)),
+    "frozen-out": Story(tell=story_steps.tell_frozen_out, says=as_written_down(say_frozen_out), limits=ON_EVERY_ROAD),
     "poll-timeout": Story(
         tell=story_steps.tell_poll_timeout,
         says=as_written_down(

@@ -1,10 +1,19 @@
 """Which rule holds where several could."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.telemetry.cause.context import context_of
 from bridge.telemetry.cause.rules import find_cause, members_behind
-from bridge.telemetry.schema.facts import CoordinatorMoved, OperatorActed, RebalanceBegan, RebalanceEnded, TopicsChanged
+from bridge.telemetry.schema.facts import (
+    CoordinatorMoved,
+    MemberFact,
+    OperatorActed,
+    RebalanceBegan,
+    RebalanceEnded,
+    TopicsChanged,
+)
 from bridge.telemetry.schema.terms import Cause, Departure, News, OperatorAction, Outcome, Phase, Protocol, Road
 from tests.support.event_stories import Story, eager_meeting
 
@@ -147,6 +156,47 @@ def test_member_whose_partition_was_released_has_not_expired() -> None:
     story.epoch = 3
     story.gets("c2", "orders-1").releases("c2", "orders-1")
     assert cause_of(story.at(9_000).began(4).gets("c1", "orders-1")) == (Cause.UNKNOWN, ())
+
+
+def test_second_epoch_of_those_who_came_together_has_their_cause() -> None:
+    """Kafka deals once a second at most: for the first of them at once, and for both behind that."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0")
+    story.at(20_000).joined("c2")
+    story.joined("c3")
+    story.began(4).ended().at(21_500).told("c1", News.ASSIGN)
+    assert cause_of(story.began(6)) == (Cause.JOIN, ("c2", "c3"))
+    story.ended().at(28_000).told("c1", News.ASSIGN)
+    assert cause_of(story.began(7))[0] is Cause.UNKNOWN
+
+
+def test_epoch_behind_that_of_one_newcomer_is_not_its_own() -> None:
+    """Nobody else was to be dealt anything."""
+    story = Story(road=Road.PASSING).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0")
+    story.at(20_000).joined("c2")
+    story.began(4).ended().at(21_500).told("c1", News.ASSIGN)
+    assert cause_of(story.began(6))[0] is Cause.UNKNOWN
+
+
+def test_expiry_of_a_translated_client_is_the_cause_of_what_follows_it() -> None:
+    """The bridge says it to the broker: it is none that was noticed late, of an epoch before that nothing explains."""
+    story = Story(road=Road.UPSTREAM).at(0)
+    story.epoch = 3
+    story.gets("c1", "orders-0").gets("c2", "orders-1")
+    story.at(20_000).began(4).told("c1", News.ASSIGN).ended()
+    story.rebalance_id = next(one.fact.rebalance_id for one in story.events if isinstance(one.fact, RebalanceBegan))
+    story.at(29_000).left("c2", Departure.SESSION_EXPIRED)
+    story.releases("c2", "orders-1").at(29_100).began(5)
+    classic = [
+        replace(one, fact=replace(one.fact, protocol=Protocol.CLASSIC)) if isinstance(one.fact, MemberFact) else one
+        for one in story.events
+    ]
+    found = context_of(classic)
+    assert found is not None
+    assert find_cause(found).cause is Cause.SESSION_EXPIRED
 
 
 def test_first_member_of_a_group_that_passes_is_first() -> None:

@@ -4,10 +4,20 @@ ask as it is on the other roads.
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.session.contracts import BrokerAccess, OnAnswer
 from bridge.telemetry.following.fact_writer import FROZEN_US
 from bridge.telemetry.observing import Guard, UpstreamObserver
-from bridge.telemetry.schema.facts import CommitPassed, GroupConverted, MemberLeft, PhaseBegan, RebalanceBegan
+from bridge.telemetry.schema.facts import (
+    CommitPassed,
+    GroupConverted,
+    MemberLeft,
+    MoveEnded,
+    PartitionsReleased,
+    PhaseBegan,
+    RebalanceBegan,
+)
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import commit_request, committed, native_join
@@ -230,6 +240,20 @@ def test_group_that_was_moved_is_told_of_by_its_new_road_and_kind() -> None:
     assert len(heard.ears.log.of(GroupConverted)) == 1
 
 
+def test_move_that_came_to_nothing_is_told_with_the_road_that_its_group_is_on() -> None:
+    """The report's chapter behind it said `upstream`, of a group that had stayed on pass; and of one that rests since
+    before the bridge was started nobody heard anything.
+    """
+    heard = Heard()
+    follower = heard.ears.follower
+    follower.ordered(GROUP, OperatorAction.MOVE, (), 6)
+    heard.ask(native_join("a"), refused(ErrorCode.GROUP_ID_NOT_FOUND))
+    follower.settled(GROUP, Road.PASSING, {}, 7)
+    follower.settled(GroupId("rests"), Road.UPSTREAM, {MemberId("b"): 4}, 8)
+    ended = [(one.group_id, one.road) for one in heard.ears.log.of(MoveEnded) if isinstance(one, MoveEnded)]
+    assert ended == [(GROUP, Road.PASSING), ("rests", Road.UPSTREAM)]
+
+
 def test_refused_member_is_followed_out() -> None:
     """It has no seat any more."""
     heard = Heard()
@@ -449,3 +473,70 @@ def test_join_that_is_refused_leaves_a_member_where_it_is() -> None:
     gone = heard.hear(join("a"), joined("a", -1, error=ErrorCode.UNKNOWN_MEMBER_ID))
     assert "left session-expired" in gone
     assert GROUP not in heard.ears.follower.groups
+
+
+@pytest.mark.parametrize("was_moved", [False, True])
+def test_client_whose_session_ran_out_stood_still_for_that_long(*, was_moved: bool) -> None:
+    """Its heartbeats go by unheard here: it had stood still for no time at all where others share its name, and for
+    all the time since it passed last where it had been taken over.
+    """
+    heard = Heard()
+    if was_moved:
+        heard.ears.follower.spoke(OWN, 0)
+        heard.ears.follower.ordered(GROUP, OperatorAction.MOVE, (), 1)
+    heard.form(0, 1)
+    heard.ears.follower.settled(GROUP, Road.UPSTREAM, {MemberId("a"): 1}, 6)
+    heard.now_us = 500_000_000
+    heard.observer.departs(MemberRef(GROUP, MemberId("a")), DepartReason.SESSION_EXPIRED)
+    heard.ask(replace(beat(1), member_epoch=-1), unchanged(-1))
+    (released,) = heard.ears.log.of(PartitionsReleased)
+    assert isinstance(released, PartitionsReleased)
+    assert released.idle_us == 10_000_000
+
+
+def test_client_that_was_killed_when_it_was_frozen_stood_still_since_it_was_frozen() -> None:
+    """Its session ran out less than a heartbeat behind the end of its connection: it had said nothing before that."""
+    heard = Heard()
+    heard.form(0, 1)
+    heard.ears.follower.lost(OWN, 499_000_000)
+    heard.now_us = 500_000_000
+    heard.observer.departs(MemberRef(GROUP, MemberId("a")), DepartReason.SESSION_EXPIRED)
+    heard.ask(replace(beat(1), member_epoch=-1), unchanged(-1), OTHER)
+    (released,) = heard.ears.log.of(PartitionsReleased)
+    assert isinstance(released, PartitionsReleased)
+    assert released.idle_us == 10_000_000
+
+
+def test_eager_client_that_joins_when_the_others_are_done_fetches_what_it_had_by_its_old_session() -> None:
+    """The bridge tells its broker what it let go before it is answered. It was told of first, and what the client had
+    when it joined was nothing: what its incremental Fetches name from before stood still until the next rebalance.
+    """
+    heard = Heard()
+    heard.form(0)
+    heard.ask(beat(1), granted(1, 0, 1))
+    heard.hear(classic_beat("a", 1), beaten(ErrorCode.REBALANCE_IN_PROGRESS))
+    assert heard.ears.follower.groups[GROUP].rebalance is None
+    joining = heard.come(join("a"))
+    heard.ask(replace(beat(1), owned=frozenset()), granted(1, 0, 1))
+    heard.answer(joining, joined("a", 1))
+    heard.sync(0, 1)
+    heard.ears.follower.fetched(CLIENT, named(1), True, heard.now_us)
+    assert heard.ears.log.lines("a")[-2:] == ["partitions-fetched t-0 t-1", "ends fetching"]
+
+
+def test_client_that_comes_back_for_nothing_at_first_fetches_what_it_had_by_its_old_session() -> None:
+    """It was put out while it was frozen, and is a member by another id; its broker deals a second later, and calls it
+    for what it had before, which its incremental Fetches name no more.
+    """
+    heard = Heard()
+    heard.form(0)
+    heard.observer.departs(MemberRef(GROUP, MemberId("a")), DepartReason.SESSION_EXPIRED)
+    heard.ask(replace(beat(1), member_epoch=-1), unchanged(-1))
+    for number, (epoch, share) in enumerate(((0, ()), (2, (0,)))):
+        joining = heard.come(join("b"))
+        own = native_join("b") if epoch == 0 else replace(beat(epoch), member_id=MemberId("b"), owned=frozenset())
+        heard.ask(own, replace(granted(2, *share), member_id=MemberId("b")))
+        heard.answer(joining, joined("b", number + 1))
+        heard.hear(sync("b", number + 1), synced(*share))
+    heard.ears.follower.fetched(CLIENT, named(), True, heard.now_us)
+    assert heard.ears.log.lines("b")[-2:] == ["partitions-fetched t-0", "ends fetching"]
