@@ -89,7 +89,7 @@ BROKEN = 1
 ENDED_BADLY = frozenset({"held", "returning", "returned"})
 """Phases that a script that asks for the status has to hear of."""
 
-file_argument = click.argument("path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+file_argument = click.argument("path", type=click.Path(path_type=Path, readable=False), metavar="FILE")
 
 
 def can_be_called(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:

@@ -26,7 +26,7 @@ FOUND, USAGE = 1, 2
 
 
 @click.command("check-config")
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.argument("path", type=click.Path(path_type=Path, readable=False), metavar="FILE")
 @click.option("--strict", "is_strict", is_flag=True, help="Status 1 if there is any finding.")
 @click.pass_context
 def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None:

@@ -27,7 +27,7 @@ Findings = Sequence[Mapping[str, object]]
 @click.option(
     "--config",
     "path",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     help="Look from here, as a bridge with this configuration would.",
 )

@@ -12,7 +12,7 @@ from bridge.config.named_files import FileUnreadable, read_secret
 @click.argument("name")
 @click.option(
     "--password-path",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     help="File that holds the password; it is asked for otherwise.",
 )

@@ -21,7 +21,7 @@ UNREADABLE = 1
 @click.option(
     "--config",
     "path",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     help="Ask as a bridge with this configuration would: at its brokers, in its TLS, by its login.",
 )

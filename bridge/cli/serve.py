@@ -28,7 +28,13 @@ Quick = str | tuple[str, ...] | bool | None
 
 
 @click.command("serve")
-@click.option("--config", "path", type=click.Path(path_type=Path), metavar="FILE", help="Configuration in YAML.")
+@click.option(
+    "--config",
+    "path",
+    type=click.Path(path_type=Path, readable=False),
+    metavar="FILE",
+    help="Configuration in YAML.",
+)
 @click.option("--bootstrap", metavar="HOST:PORT[,…]", help="Brokers to ask first.")
 @click.option("--listen", metavar="HOST:PORT", help="Where clients bootstrap; brokers get the ports after it.")
 @click.option("--embedded", "globs", multiple=True, metavar="GLOB", help="Coordinate groups that match; repeatable.")

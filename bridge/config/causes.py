@@ -242,7 +242,7 @@ _WHOLE_ADDRESSES = {
     "bootstrap": "bootstrap",
     "listen": "listen",
 }
-_PARTS_OF_ADDRESSES = frozenset(("addr", "address", "addresses", "bind", "host", "hosts", "port"))
+_PART_OF_ADDRESSES = re.compile("add?r(?:ess?(?:es)?)?|bind|hosts?|port")
 
 
 def cause_of_name(name: str, known: Collection[str]) -> str:
@@ -257,7 +257,7 @@ def cause_of_name(name: str, known: Collection[str]) -> str:
     if name.startswith(ENVIRONMENT_PREFIX):
         return _cause_of_variable_in_file(name, known)
     stem, _, last = small.rpartition(".")
-    if stem in _WHOLE_ADDRESSES and last in _PARTS_OF_ADDRESSES:
+    if stem in _WHOLE_ADDRESSES and _PART_OF_ADDRESSES.fullmatch(last):
         return f"an address is written whole: write `{_WHOLE_ADDRESSES[stem]}: HOST:PORT`"
     same = [one for one in known if one.replace("-", ".") == small]
     near = same or get_close_matches(name, known, n=1, cutoff=NEARNESS)

@@ -46,7 +46,7 @@ def read_duration(_context: click.Context, _parameter: click.Parameter, text: st
         raise click.BadParameter(str(problem)) from problem
 
 
-_file_option = click.Path(dir_okay=False, path_type=Path)
+_file_option = click.Path(dir_okay=False, path_type=Path, readable=False)
 
 
 @click.command("trace")

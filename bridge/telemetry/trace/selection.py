@@ -192,7 +192,7 @@ def find_folder(admin: str) -> Path:
 _events_option = click.option(
     "--events",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     envvar="EPOCHBRIDGE_EVENTS_PATH",
     help="Folder of the event log; by default the one that the running bridge writes to.",
 )

@@ -113,6 +113,25 @@ def test_no_variable_of_any_command_is_taken_for_a_misspelt_key() -> None:
         load(None, {name: "x" if name in OTHER_VARIABLES else "/"})
 
 
+def commands_below(command: click.Command) -> Iterator[click.Command]:
+    """A command, and those that are found by words behind it."""
+    yield command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from commands_below(below)
+
+
+def test_files_are_judged_by_who_reads_them() -> None:
+    """click said of a configuration that may not be read that its path is no value, without a next step."""
+    options = [one for command in commands_below(cli) for one in command.params]
+    paths = [one for one in options if isinstance(one.type, click.Path)]
+    assert {"path", "password_path"} <= {one.name for one in paths}
+    assert [one.name for one in paths if one.type.exists or one.type.readable] == []
+
+
 def test_unknown_command_is_called_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 2, a code, and where the help is."""
     assert run(["srve"]) == 2
