@@ -127,9 +127,9 @@ def commands_below(command: click.Command) -> Iterator[click.Command]:
 def test_files_are_judged_by_who_reads_them() -> None:
     """click said of a configuration that may not be read that its path is no value, without a next step."""
     options = [one for command in commands_below(cli) for one in command.params]
-    paths = [one for one in options if isinstance(one.type, click.Path)]
-    assert {"path", "password_path"} <= {one.name for one in paths}
-    assert [one.name for one in paths if one.type.exists or one.type.readable] == []
+    files = [(one.name, one.type) for one in options if isinstance(one.type, click.Path)]
+    assert {"path", "password_path"} <= {name for name, _ in files}
+    assert [name for name, kind in files if kind.exists or kind.readable] == []
 
 
 def test_unknown_command_is_called_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
