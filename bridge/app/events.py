@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +14,8 @@ import trio
 
 from bridge.admin.contracts import Commands, Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.rebalances import Figures, rebalance_sinks
+from bridge.app.topic_access import events_bootstrap, topic_access
 from bridge.config.configuration import Config
-from bridge.config.keys import Settings
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road as MigrationRoad
@@ -25,7 +26,7 @@ from bridge.session.contracts import Access, Deliver, Groups
 from bridge.telemetry.cause.explain import explain
 from bridge.telemetry.event_log.files import FileLimits, FileSink, find_unfinished
 from bridge.telemetry.event_log.recorder import Clocks, Recorder
-from bridge.telemetry.event_log.sinks import Sink, SinkUnusable
+from bridge.telemetry.event_log.sinks import Sink, SinkUnusable, TopicAccess
 from bridge.telemetry.event_log.spool import Spool
 from bridge.telemetry.following.follower import Follower
 from bridge.telemetry.following.topic_names import TopicBook
@@ -51,14 +52,11 @@ from translators.dialects.messages import GroupReply, GroupRequest
 
 LOG = logging.getLogger("epochbridge.app")
 BOOT_BYTES = 4
-CODE_PLAIN_TOPIC = "EB-CONFIG-019"
-"""Events for a topic are sent without TLS and without a login, and its brokers are ones that want one of both."""
-LOGIN_OFF = "off"
 _NS_PER_US = 1_000
 
 Look = Callable[[], Awaitable[None]]
 """Has the cluster's topics looked at for the engine; raises `ports.BrokerUnreachable`."""
-OpenTopic = Callable[[tuple[str, ...], str, Spool], Sink]
+OpenTopic = Callable[[tuple[str, ...], str, Spool, TopicAccess], Sink]
 
 
 class Watch:
@@ -370,23 +368,9 @@ def _topic_sink(config: Config, boot: str) -> Sink:
     spool = Spool(Path(settings.events_spool_path), boot, settings.events_spool_bytes_max)
     # Only who asks for the topic needs the library behind it.
     open_topic: OpenTopic = import_module("bridge.telemetry.event_log.topic_sink").open_topic
-    return open_topic(settings.events_bootstrap or settings.bootstrap, settings.events_topic, spool)
-
-
-def find_unsendable(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The key of the topic, and what to say of it where no event can come to it: brokers that want TLS or a login do so
-    from whoever sends events, too.
-    """
-    wants = "upstream.sasl.mechanism" if settings.upstream_sasl_mechanism != LOGIN_OFF else ""
-    wants = "upstream.tls" if settings.upstream_tls else wants
-    brokers = settings.events_bootstrap or settings.bootstrap
-    if settings.events_topic and wants and not set(brokers).isdisjoint(settings.bootstrap):
-        sentence = (
-            f"events.topic: {CODE_PLAIN_TOPIC}: it is at brokers of bootstrap, and events are sent without TLS and "
-            f"without a login, whatever {wants} says; name a listener that wants neither in events.bootstrap, or have "
-            "files written (events.path)"
-        )
-        yield "events.topic", sentence
+    return open_topic(
+        events_bootstrap(config), settings.events_topic, spool, partial(topic_access, config, _clocks().wall_us)
+    )
 
 
 def events_folder(config: Config) -> str:

@@ -12,7 +12,6 @@ import trio
 from bridge.admin.contracts import AdminError
 from bridge.app.admin_tokens import read_admin_tokens
 from bridge.app.composition import AppError, make_owner, serve
-from bridge.app.events import CODE_PLAIN_TOPIC, find_unsendable
 from bridge.app.kept_logins import read_kept_logins
 from bridge.app.listening import read_balancers, read_host_pattern
 from bridge.app.login import read_login
@@ -88,11 +87,9 @@ def warn_of_rules(config: Config) -> None:
 
 
 def warn_of_unread(config: Config) -> None:
-    """Tell the log of keys that nothing reads, and of a topic that no event can come to."""
+    """Tell the log of keys that nothing reads."""
     for _, sentence in find_unread(config.settings):
         LOG.warning("%s", sentence, extra={"code": CODE_UNREAD})
-    for _, sentence in find_unsendable(config.settings):
-        LOG.warning("%s", sentence, extra={"code": CODE_PLAIN_TOPIC})
 
 
 def warn_of_other_hosts(config: Config) -> None:

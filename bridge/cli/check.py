@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from bridge.app.composition import AppError
-from bridge.app.events import find_unsendable
 from bridge.app.exposures import find_exposures
 from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
@@ -34,8 +33,8 @@ def check_config(context: click.Context, path: Path, *, is_strict: bool) -> None
 
     Names file, line, key, the value seen and what is allowed. EPOCHBRIDGE_… variables are put over it, as in serve.
     Rules that take nothing or everything, or disagree, what shows passwords or tokens to more people than need be, keys
-    that nothing reads, a topic that no event can come to, and certificates of the bridge's own that are over or soon
-    will be, or that name other hosts than clients are told, are findings: the file can be used all the same.
+    that nothing reads, and certificates of the bridge's own that are over or soon will be, or that name other hosts
+    than clients are told, are findings: the file can be used all the same.
     """
     environment = read_environment()
     faults = list(_log_faults(environment))
@@ -102,7 +101,7 @@ def _log_faults(environment: Mapping[str, str]) -> Iterator[Fault]:
 def _exposures(written: WrittenFile, config: Config) -> Iterator[tuple[int, str]]:
     """With the line of the key, as far as the file has it: it may be a default, or come from a variable."""
     told = [(exposure.key, str(exposure)) for exposure in find_exposures(config.settings)]
-    judges = (find_fading, find_misnamed, find_unread, find_unsendable)
+    judges = (find_fading, find_misnamed, find_unread)
     found = [one for judge in judges for one in judge(config.settings)]
     for key, sentence in (*told, *found):
         entry = written.entries.get(key)

@@ -561,7 +561,8 @@ class Settings(KafkaSettings):
     events_topic: str = key(
         "events.topic",
         "",
-        "Topic that events are sent to, too, without TLS and login; empty: none. Needs the extra `demo` (its client).",
+        "Topic that events are sent to, too; empty: none. Needs the extra `demo` (its client). To brokers of "
+        "`bootstrap` they go in the TLS and by the login of `upstream`, to others without.",
     )
     events_bootstrap: Names = names(
         "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."

@@ -160,24 +160,39 @@ def _limit(context: ssl.SSLContext, version_min: str) -> None:
 
 # -------- authorities
 
+_AUTHORITIES = "certificates of authorities, as PEM or PKCS#12"
 
-def _load_trust(context: ssl.SSLContext, trust: TlsTrust) -> None:
+
+def authorities_pem(trust: TlsTrust) -> str:
+    """The certificates of authorities as PEM, whatever file they are in, names in between left out. Raises TlsUnusable
+    for a file that holds none.
+    """
     data = _read(trust.authorities, TlsFile.TRUST)
-    allowed = "certificates of authorities, as PEM or PKCS#12"
     if data.lstrip().startswith(PEM_BEGIN) or not _is_pkcs12(trust.authorities, data):
         # Bundles have names of authorities in between, in all scripts, and Python's ssl takes ASCII alone.
         text = data.decode("ascii", "ignore")
     else:
         text = _open_pkcs12(data, trust).decode()
     if "-----BEGIN CERTIFICATE" not in text and "-----BEGIN TRUSTED CERTIFICATE" not in text:
-        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} holds no certificate", allowed)
+        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} holds no certificate", _AUTHORITIES)
+    return text
+
+
+def _load_trust(context: ssl.SSLContext, trust: TlsTrust) -> None:
+    text = authorities_pem(trust)
     try:
         context.load_verify_locations(cadata=text)
     except (ssl.SSLError, ValueError) as problem:
-        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} can't be read: {_why(problem)}", allowed) from None
+        raise TlsUnusable(TlsFile.TRUST, f"{trust.authorities} can't be read: {_why(problem)}", _AUTHORITIES) from None
 
 
 # -------- who we are
+
+
+def is_store(identity: TlsIdentity) -> bool:
+    """Whether certificate and key are in a PKCS#12 file. Raises TlsUnusable."""
+    data = _read(identity.certificate, TlsFile.CERTIFICATE)
+    return not data.lstrip().startswith(PEM_BEGIN) and _is_pkcs12(identity.certificate, data)
 
 
 def _load_identity(context: ssl.SSLContext, identity: TlsIdentity) -> None:

@@ -16,6 +16,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from bridge.demo.kafka_broker import receive_exactly
+from bridge.telemetry.event_log.codec import decode_line
+from bridge.telemetry.schema.facts import BridgeStarted, Event
 from bridge.wire.apis import ApiKey
 from bridge.wire.codec.registry import decode_reply, encode_request
 from bridge.wire.frames import RequestHeader, request_frame
@@ -195,6 +197,39 @@ def _receive(client: socket.socket) -> bytes:
     client.settimeout(PATIENCE_S)
     (size,) = INT32.unpack(receive_exactly(client, INT32.size))
     return receive_exactly(client, size)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_events_come_to_a_topic_of_brokers_that_want_a_login(
+    mechanism: str, broker: GuardedKafka, tmp_path: Path
+) -> None:
+    """With the bridge's own."""
+    name = f"events-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login_of("admin")})
+    admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1)])[name].result(PATIENCE_S)
+    own = own_login(tmp_path, mechanism)
+    wanted = {**own, "events.topic": name, "events.spool.path": str(tmp_path / "spool")}
+    with bridge_to(broker.bootstrap, tmp_path, wanted) as bridge:
+        first = decode_line(records_of(broker, name, 1)[0])
+    assert isinstance(first, Event)
+    assert first.fact.kind == BridgeStarted.kind
+    assert "EB-EVENTS-011" not in bridge.log.read_text(encoding="utf-8")
+
+
+def records_of(broker: GuardedKafka, topic: str, count: int) -> list[bytes]:
+    """The first records of a topic, as the administrator reads them."""
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": fresh("reader"), "auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, **login_of("admin")})
+    consumer.subscribe([topic])
+    found: list[bytes] = []
+    try:
+        for _ in range(POLLS):
+            found += [message.value() or b"" for message in consumer.consume(count, 1.0) if message.error() is None]
+            if len(found) >= count:
+                return found
+    finally:
+        consumer.close()
+    raise AssertionError(f"{len(found)} of {count} records came")
 
 
 def test_wrong_password_is_told_and_nothing_is_served(broker: GuardedKafka, topic: str, tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """What a place that events are written to has to offer, and why one can't be used."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from bridge.telemetry.schema.facts import Event
+
+ClientSetting = str | Callable[[str], tuple[str, float]]
+"""A value of a setting of librdkafka; what gives a token says until when (seconds since 1970) it counts."""
+TopicAccess = Callable[[], Mapping[str, ClientSetting]]
+"""What a client of the topic needs to be let in, read anew for each; raises SinkUnusable."""
 
 
 class Line(NamedTuple):

@@ -12,7 +12,7 @@ import confluent_kafka
 import orjson
 from confluent_kafka import KafkaError, KafkaException
 
-from bridge.telemetry.event_log.sinks import Fate, Line
+from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable, TopicAccess
 from bridge.telemetry.event_log.spool import Segment, Spool
 
 LOG = logging.getLogger("epochbridge.telemetry")
@@ -22,6 +22,11 @@ MESSAGE_BYTES_MAX = 16_777_216
 POLL_S = 0.05
 PUMPS_MAX = 10
 CLOSE_S = 5.0
+TENDS_TURNED_AWAY = 10
+"""So often a producer that brokers turned away is let be before another one reads password and certificates anew, and
+tries those.
+"""
+TURNED_AWAY = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})
 Delivered = Callable[[KafkaError | None, "confluent_kafka.Message[bytes, bytes]"], None]
 
 
@@ -31,6 +36,7 @@ class TopicSettings:
 
     bootstrap: tuple[str, ...]
     topic: str
+    access: TopicAccess = dict
 
 
 class TopicSink:
@@ -44,6 +50,7 @@ class TopicSink:
         self._is_away = False
         self._is_full = False
         self._is_failed = False
+        self._tends_let_be = 0
         self._producer = self._connect()
 
     def write(self, lines: Sequence[Line]) -> None:
@@ -62,6 +69,7 @@ class TopicSink:
 
     def tend(self) -> None:
         """See `Sink.tend`: send what is kept, and hear what was acknowledged."""
+        self._tends_let_be = max(0, self._tends_let_be - 1)
         for _ in range(PUMPS_MAX):
             before = self.fate.written
             self._pump()
@@ -76,22 +84,30 @@ class TopicSink:
         self._spool.close()
 
     def _connect(self) -> "confluent_kafka.Producer":
-        return confluent_kafka.Producer(
-            {
-                "bootstrap.servers": ",".join(self._settings.bootstrap),
-                "client.id": "epochbridge-events",
-                "enable.idempotence": True,
-                "linger.ms": 20,
-                "compression.type": "lz4",
-                "message.max.bytes": MESSAGE_BYTES_MAX,
-                # What is with the producer waits for the broker as long as it takes; the rest waits on disk.
-                "message.timeout.ms": 0,
-                "queue.buffering.max.messages": 2 * IN_FLIGHT_MAX,
-                "reconnect.backoff.max.ms": 1_000,
-                "log_level": 0,
-                "error_cb": self._note_error,
-            }
-        )
+        """Raises SinkUnusable."""
+        wanted: dict[str, object] = {
+            "bootstrap.servers": ",".join(self._settings.bootstrap),
+            "client.id": "epochbridge-events",
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "compression.type": "lz4",
+            "message.max.bytes": MESSAGE_BYTES_MAX,
+            # What is with the producer waits for the broker as long as it takes; the rest waits on disk.
+            "message.timeout.ms": 0,
+            "queue.buffering.max.messages": 2 * IN_FLIGHT_MAX,
+            "reconnect.backoff.max.ms": 1_000,
+            "log_level": 0,
+            "error_cb": self._note_error,
+            **self._settings.access(),
+        }
+        try:
+            return confluent_kafka.Producer(wanted)
+        except KafkaException as problem:
+            # It looks at certificates, and waits for a first token, before there is one.
+            raise SinkUnusable(
+                f"EB-EVENTS-017: events can't be sent to topic {self._settings.topic!r}: the client library says "
+                f"{problem.args[0].str()!r}; see the files of upstream.tls and upstream.sasl"
+            ) from None
 
     def _pump(self) -> None:
         if self._is_failed:
@@ -139,21 +155,33 @@ class TopicSink:
 
     def _begin_anew(self) -> None:
         """The producer gave something up, or itself: a new one sends again all that was not acknowledged."""
+        try:
+            producer = self._connect()
+        except SinkUnusable as problem:
+            self._note_away(str(problem))
+            return
         self._is_failed = False
         self._producer.purge()
-        self._producer = self._connect()
+        self._producer = producer
         self._in_flight = 0
         self._spool.rewind()
 
     def _note_error(self, error: KafkaError) -> None:
+        if error.code() in TURNED_AWAY and not self._tends_let_be:
+            self._tends_let_be = TENDS_TURNED_AWAY
+            self._is_failed = True
+        self._note_away(error.str())
+
+    def _note_away(self, why: str) -> None:
         if not self._is_away:
             self._is_away = True
             LOG.warning(
                 "EB-EVENTS-011: events can't be sent to topic %r at %s now (%s); they are kept on disk meanwhile: see "
-                "that these brokers run, have the topic, and want neither TLS nor a login",
+                "that these brokers run, have the topic, let the bridge write to it, and want no other TLS or login "
+                "than the bridge has (none at brokers that bootstrap does not name)",
                 self._settings.topic,
                 ",".join(self._settings.bootstrap),
-                error.str(),
+                why,
             )
 
     def _note_back(self) -> None:
@@ -178,6 +206,8 @@ def _key(line: bytes) -> bytes | None:
     return group_id.encode() if isinstance(group_id, str) else None
 
 
-def open_topic(bootstrap: tuple[str, ...], topic: str, spool: Spool) -> TopicSink:
-    """A sink for one topic of the cluster at `bootstrap` (HOST:PORT each); it need not be reachable yet."""
-    return TopicSink(TopicSettings(bootstrap=bootstrap, topic=topic), spool)
+def open_topic(bootstrap: tuple[str, ...], topic: str, spool: Spool, access: TopicAccess = dict) -> TopicSink:
+    """A sink for one topic of the cluster at `bootstrap` (HOST:PORT each); it need not be reachable yet. Raises what
+    `access` does.
+    """
+    return TopicSink(TopicSettings(bootstrap=bootstrap, topic=topic, access=access), spool)

@@ -1,6 +1,5 @@
 """The configuration decides whether there is an event log; where there is, the bridge's life is in it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,11 @@ from trio.testing import MockClock
 from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
 from bridge.app.composition import make_owner
 from bridge.app.events import (
-    CODE_PLAIN_TOPIC,
     FOLLOWED_ROADS,
     EventWatch,
     Watch,
     events_folder,
     file_limits,
-    find_unsendable,
     watched,
 )
 from bridge.config.configuration import Config
@@ -220,36 +217,3 @@ async def test_topics_are_told_once_the_engine_can_deal_them_out(tmp_path: Path,
     told = [fact for fact in _facts(tmp_path) if isinstance(fact, TopicsSeen)]
     assert [(one.topics, one.partition_counts) for one in told] == [((TOPIC,), (6,))]
     assert [topic.name for topic in topics] == [TOPIC]
-
-
-SECURED = Settings(bootstrap=("k:9093",), events_topic="t", upstream_tls=True)
-LOGGED_IN = Settings(bootstrap=("k:9094",), events_topic="t", upstream_sasl_mechanism="SCRAM-SHA-512")
-
-
-@pytest.mark.parametrize(
-    ("settings", "wants"),
-    [
-        (SECURED, "upstream.tls"),
-        (LOGGED_IN, "upstream.sasl.mechanism"),
-        (replace(SECURED, events_bootstrap=("j:1", "k:9093")), "upstream.tls"),
-    ],
-)
-def test_topic_at_brokers_that_want_more_is_found(settings: Settings, wants: str) -> None:
-    """Events are sent by a client of their own, which has neither TLS nor a login."""
-    ((key, sentence),) = find_unsendable(settings)
-    assert key == "events.topic"
-    assert sentence.startswith(f"events.topic: {CODE_PLAIN_TOPIC}: ")
-    assert f"whatever {wants} says; name a listener" in sentence
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        replace(SECURED, events_topic=""),
-        replace(SECURED, events_bootstrap=("j:1",)),
-        replace(SECURED, upstream_tls=False),
-    ],
-)
-def test_topic_elsewhere_or_at_open_brokers_is_not(settings: Settings) -> None:
-    """What other brokers want nobody here knows."""
-    assert list(find_unsendable(settings)) == []

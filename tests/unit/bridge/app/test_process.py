@@ -106,13 +106,6 @@ def test_keys_that_nothing_reads_are_told_at_the_start(caplog: pytest.LogCapture
     ]
 
 
-def test_topic_that_no_event_can_come_to_is_told_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
-    """Else it is found in the log of the first rebalance, as brokers that are away."""
-    with caplog.at_level(logging.WARNING, "epochbridge.app"):
-        warn_of_unread(load(None, {}, ["bootstrap=h:1", "events.topic=t", "upstream.tls=true"]))
-    assert [record.getMessage().split(": ")[:2] for record in caplog.records] == [["events.topic", "EB-CONFIG-019"]]
-
-
 def test_files_that_are_wrong_are_told_together() -> None:
     """Each time only the first was, by whoever mended them one after the other."""
     wrong = {

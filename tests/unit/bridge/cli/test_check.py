@@ -239,13 +239,6 @@ def test_what_is_shown_to_more_people_than_need_be_is_a_finding(
     assert [line.startswith(f"  {file}:{found}") for line in told] == [True, True] if found else not told
 
 
-def test_topic_that_no_event_can_come_to_is_a_finding(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the line of the topic."""
-    file.write_text("bootstrap: h:1\nupstream.tls: true\nevents.topic: t\n")
-    assert [run(["check-config", str(file), *words]) for words in ([], ["--strict"])] == [0, 1]
-    assert f"  {file}:3: finding events.topic: EB-CONFIG-019: " in capsys.readouterr().out
-
-
 def test_finding_about_a_default_or_a_variable_has_no_line(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
