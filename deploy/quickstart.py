@@ -81,7 +81,7 @@ def install(*what: str) -> None:
 def become(program: str, *arguments: str) -> None:
     """Replace this process by a program of the environment, so that its signals and exit status are its own."""
     os.chdir(ROOT)
-    sys.stdout.flush()
+    print(end="", flush=True)  # Also where standard output is closed, for which Python has no object.
     path = str(bin_path(program))
     try:
         os.execv(path, [path, *arguments])

@@ -4,6 +4,7 @@ Commands of other rooms are found through the entry points `epochbridge.commands
 """
 
 import gc
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ DEBUG = "epochbridge.debug"
 PACKAGES = ("bridge", "translators")
 """What our distribution installs at the top; the package index has distributions under both names."""
 FOREIGN_CODE = "EB-CLI-008"
+STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+"""By their numbers: 0, 1, 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,21 @@ def show_version() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process: status 0 done, 1 failed, 2 called wrongly, 130 interrupted."""
+    open_closed_streams()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def open_closed_streams() -> None:
+    """Let standard streams that whoever started us has closed (`2>&-`) lead nowhere.
+
+    Python has no object for them, and the next file or socket would get their number: what a library or a child says
+    there would end up in a journal or at a client.
+    """
+    for name, mode in STREAMS:
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(nowhere, True)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8", closefd=False))
 
 
 def run(arguments: Sequence[str]) -> int:

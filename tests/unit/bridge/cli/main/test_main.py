@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint, version
+from pathlib import Path
 
 import click
 import pytest
@@ -229,6 +230,35 @@ def test_reader_that_went_away_is_no_bug() -> None:
         timeout=60,
     )
     assert ran.stderr == ""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_stream_leads_nowhere(closed: str, tmp_path: Path) -> None:
+    """`epochbridge serve 2>&-` was a bug of ours, and the first file opened had the number of standard error."""
+    program = """
+import os, subprocess, sys
+from pathlib import Path
+from bridge.cli import main
+main.open_closed_streams()
+file = Path(sys.argv[1]).open("w")
+print("words")
+print("more words", file=sys.stderr, flush=True)
+sys.stdout.flush()
+os.write(2, b"of a library")
+child = subprocess.run(["/bin/sh", "-c", "echo of a child; echo of a child >&2; read line"], check=False)
+file.write(f"{file.fileno() > 2} {sys.stderr.fileno()} {sys.stdin.fileno()}")
+"""
+    told = tmp_path / "told"
+    shell = f'"$0" -c "$1" "$2" {closed}'
+    ran = subprocess.run(["/bin/sh", "-c", shell, sys.executable, program, str(told)], check=False, timeout=60)
+    assert (ran.returncode, told.read_text(encoding="utf-8")) == (0, "True 2 0")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_command_is_the_same_without_its_streams(closed: str) -> None:
+    """What is wrong with a configuration is status 2 for whoever asks for no words, too."""
+    wrong = f"{sys.executable} -m bridge serve --bootstrap 127.0.0.1:1 --listen nowhere {closed}"
+    assert subprocess.run(["/bin/sh", "-c", wrong], check=False, capture_output=True, timeout=60).returncode == 2
 
 
 def test_main_ends_the_process_with_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
