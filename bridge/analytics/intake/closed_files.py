@@ -79,10 +79,11 @@ def ends_with_stop(path: Path) -> bool:
 def link(path: Path, place: Path) -> bool:
     """A second name for a file; a copy, made at once, where the file system has no links or is another one.
 
-    False if the file is gone. Raises OSError.
+    Of a symbolic link that of the file behind it: one of its own would lead elsewhere from another folder, and hold on
+    to nothing. False if the file is gone. Raises OSError.
     """
     try:
-        os.link(path, place)
+        os.link(path.resolve(), place)
     except OSError:
         return _copy(path, place)
     return True

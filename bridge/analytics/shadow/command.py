@@ -131,7 +131,7 @@ def _nothing(tail: Tail, group: str, look: Look) -> str:
 
 
 def _line(told: ToldRebalance) -> str:
-    moment = datetime.fromtimestamp(told.began_us / SECOND_US, UTC)
+    moment = datetime.fromtimestamp(told.began_us // SECOND_US, UTC)
     cause = f" ({told.cause})" if told.cause else ""
     return f"{moment:%Y-%m-%d %H:%M:%S}Z {told.name}{cause}: {told.words}"
 

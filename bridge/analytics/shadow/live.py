@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,14 +31,18 @@ class Tail:
     _places: dict[Path, int] = field(default_factory=dict)
 
     def read(self) -> int:
-        """Take what was written since the last call; gives how many events of the group that were. Raises OSError."""
+        """Take what was written since the last call; gives how many events of the group that were. Raises OSError.
+
+        A file that the bridge has deleted since the folder was looked at has nothing more to say.
+        """
         files = event_files(self.folder)
         self._places = {path: self._places.get(path, 0) for path in files}
         found = 0
         for path in files:
-            for event in self._read_on(path):
-                self.events.append(event)
-                found += event.fact.kind in OF_GROUPS
+            with suppress(FileNotFoundError):
+                for event in self._read_on(path):
+                    self.events.append(event)
+                    found += event.fact.kind in OF_GROUPS
         return found
 
     def _read_on(self, path: Path) -> Iterator[Event]:

@@ -6,6 +6,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -81,9 +82,10 @@ def whole_lines(file: BufferedReader) -> Iterator[bytes | None]:
 
 
 def read_log(path: Path) -> Iterator[Event | Rejected]:
-    """Every line of a log, or of one file, in order."""
+    """Every line of a log, or of one file, in order; of what its bridge has deleted meanwhile none."""
     for file in event_files(path):
-        yield from read_file(file)
+        with suppress(FileNotFoundError):
+            yield from read_file(file)
 
 
 def _skip_line(file: BufferedReader) -> None:

@@ -8,6 +8,7 @@ import pytest
 from bridge.analytics.intake.closed_files import Inbox, closed, ends_with_stop, files_in, link
 
 OLD_S = 1_000_000
+STOP = '{"kind":"bridge-stopped"}\n'
 
 
 def log_file(folder: Path, name: str, text: str = '{"kind":"member-told"}\n') -> Path:
@@ -58,6 +59,19 @@ def test_file_is_copied_where_it_can_not_be_linked(tmp_path: Path) -> None:
     place.write_text("old")
     link(path, place)
     assert place.read_text() == "new\n"
+
+
+def test_link_to_a_file_elsewhere_is_held_on_to_itself(tmp_path: Path) -> None:
+    """Of logs that are gathered by symbolic links: a second name for such a link leads nowhere from another folder."""
+    events, links = tmp_path / "events", tmp_path / "links"
+    (tmp_path / "pod").mkdir()
+    events.mkdir()
+    file = log_file(tmp_path / "pod", "a-000001", STOP)
+    (events / file.name).symlink_to(f"../pod/{file.name}")
+    assert Inbox(events, links).feed() == 1
+    file.unlink()
+    assert (links / file.name).read_text() == STOP
+    assert Inbox(events, links).feed() == 0
 
 
 def test_other_things_of_such_names_are_no_files_of_a_log(tmp_path: Path) -> None:

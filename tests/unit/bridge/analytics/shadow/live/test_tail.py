@@ -67,6 +67,17 @@ def test_file_that_was_deleted_is_forgotten(tmp_path: Path) -> None:
     assert one.read() == count
 
 
+def test_file_that_its_bridge_deletes_in_this_moment_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the folder and the look into the file: it ended whoever had followed a group for days."""
+    write_whatif_log(tmp_path, 1)
+    one = Tail(tmp_path, "orders0")
+    monkeypatch.setattr(live, "event_files", lambda folder: [folder / "events-a0-000001.jsonl", folder / NAME])
+    assert one.read() > 0
+    assert list(one.events) == played(one_run(1), "orders0")
+
+
 def test_newest_events_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a limit."""
     monkeypatch.setattr(live, "EVENTS_MAX", 3)

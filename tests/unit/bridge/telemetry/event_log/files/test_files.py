@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bridge.telemetry.event_log import files
 from bridge.telemetry.event_log.codec import Flaw, Rejected, encode_event
 from bridge.telemetry.event_log.files import LogFile, event_files, log_file, read_file, read_log
 from bridge.telemetry.schema.facts import BridgeStopped, Event, Stamp
@@ -43,6 +44,16 @@ def test_torn_tail_is_skipped_and_the_rest_read(tmp_path: Path) -> None:
     assert [found[0], found[2]] == [_event(1), _event(2)]
     assert isinstance(found[1], Rejected)
     assert list(read_log(tmp_path)) == found
+
+
+def test_file_that_its_bridge_deletes_in_this_moment_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest make room while somebody reads, and one that was never there would be missed as little."""
+    (tmp_path / "events-7f-000002.jsonl").write_bytes(encode_event(_event(2)))
+    names = [tmp_path / f"events-7f-00000{number}.jsonl" for number in (1, 2)]
+    monkeypatch.setattr(files, "event_files", lambda _: names)
+    assert list(read_log(tmp_path)) == [_event(2)]
 
 
 def test_line_of_endless_length_is_rejected_without_being_held(tmp_path: Path) -> None:
