@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from math import isfinite
 
 import click
 
@@ -35,7 +36,7 @@ def main(spec: CompareSpec, open_views: Callable[[], Views]) -> None:
     require_tables(spec.out)
     rules = Rules(alpha=spec.alpha, margin=spec.margin, tail_margin=spec.tail_margin, pairs_min=spec.pairs_min)
     found = compare(open_views(), spec, rules)
-    click.echo(json.dumps(asdict(found), indent=2) if spec.as_json else "\n".join(describe(found, rules)))
+    click.echo(as_json(found) if spec.as_json else "\n".join(describe(found, rules)))
     raise SystemExit(STATUS[found.judgement.verdict])
 
 
@@ -65,6 +66,23 @@ def compare(views: Views, spec: CompareSpec, rules: Rules) -> Comparison:
     )
 
 
+def as_json(comparison: Comparison) -> str:
+    """The same for programs. JSON knows no infinity: a bound that a single pair can't give is null."""
+    return json.dumps(_finite(asdict(comparison)), indent=2, allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _finite(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_finite(part) for part in value]
+        case float() if not isfinite(value):
+            return None
+        case _:
+            return value
+
+
 def _apart(chosen: Sample, pairing: Pairing, spec: CompareSpec) -> str:
     control = _span([unit for unit in chosen.units if unit.control])
     treatment = _span([unit for unit in chosen.units if unit.treatment])
@@ -77,7 +95,7 @@ def _apart(chosen: Sample, pairing: Pairing, spec: CompareSpec) -> str:
 
 
 def _span(units: Sequence[Unit]) -> str:
-    first, last = (datetime.fromtimestamp(unit.at_us / MICROS, UTC) for unit in (units[0], units[-1]))
+    first, last = (datetime.fromtimestamp(unit.at_us // MICROS, UTC) for unit in (units[0], units[-1]))
     return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"
 
 

@@ -16,7 +16,7 @@ from deltalake.exceptions import DeltaError
 from bridge.analytics.engines.views import VIEWS, QuestionRefused, Row, Views
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.current_files import current_files
-from bridge.analytics.tables.definitions import ColumnType, Table
+from bridge.analytics.tables.definitions import DATE, ColumnType, Table
 from bridge.analytics.tables.snapshot import read_snapshot
 
 T = TypeVar("T")
@@ -34,6 +34,9 @@ TYPES: Mapping[ColumnType, str] = {
     ColumnType.NUMBERS: "BIGINT[]",
     ColumnType.DATE: "DATE",
 }
+_FILE = "path_of_file"
+_DAY = f"TRY_CAST(regexp_extract({_FILE}, '{DATE}=([^/]*)/[^/]*$', 1) AS DATE)"
+"""Null for rows without a day, whose folder has a name that is none."""
 _OF_WORDS = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 """What DuckDB raises for words, as against files that it can't read."""
 SPARK_NAMES = (
@@ -99,12 +102,17 @@ def told_failures() -> Iterator[None]:
 
 
 def _view(table: Table, files: tuple[str, ...], group: str | None) -> str:
-    """Columns that older files lack are null, further ones are left out; a table without files is empty."""
+    """Columns that older files lack are null, further ones are left out; a table without files is empty.
+
+    The day is that of the folder of a file. DuckDB by itself takes every `name=value` of a path for a column, also of
+    the folders above the tables, and believes that instead of what is in the files.
+    """
     empty = ", ".join(f"CAST(NULL AS {TYPES[column.type]}) AS {column.name}" for column in table.columns)
     rows = f"SELECT {empty} WHERE false"
     if files:
         listed = ", ".join(map(_literal, files))
-        rows = f"{rows} UNION ALL BY NAME SELECT * FROM read_parquet([{listed}], union_by_name = true)"
+        read = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false, filename = '{_FILE}')"
+        rows = f"{rows} UNION ALL BY NAME SELECT * EXCLUDE ({_FILE}), {_DAY} AS {DATE} FROM {read}"
     condition = "" if group is None else f" WHERE group_id = {_literal(group)}"
     return f"CREATE TEMP VIEW {table.name} AS SELECT {', '.join(table.column_names)} FROM ({rows}){condition}"
 

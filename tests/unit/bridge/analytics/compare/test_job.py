@@ -1,11 +1,12 @@
 """The canary judge as a job: what it compares, what it says, what it refuses."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bridge.analytics.compare.job import STATUS, compare, describe
+from bridge.analytics.compare.job import STATUS, as_json, compare, describe
 from bridge.analytics.engines.duckdb_views import DuckDbViews
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.specs import CompareSpec
@@ -72,6 +73,21 @@ def test_uncertain_verdict_says_what_to_do(tmp_path: Path) -> None:
     assert found.unpaired == 35
     assert "5 pairs; 35 found no partner" in describe(found, RULES)
     assert "let the canary run on" in describe(found, RULES)[-1]
+
+
+def test_bounds_that_nobody_knows_are_null(tmp_path: Path) -> None:
+    """Of a single pair the difference has none: `-Infinity` is no JSON, and ended whoever read it."""
+
+    def no_json(word: str) -> None:
+        raise ValueError(word)
+
+    found = compare(filled(tmp_path), spec("protocol = 'consumer' and at_us < 120000000"), RULES)
+    assert found.judgement.pairs == 1
+    told = json.loads(as_json(found), parse_constant=no_json)
+    difference = told["judgement"]["difference_s"]
+    assert (difference["low"], difference["high"]) == (None, None)
+    assert difference["estimate"] == found.judgement.difference_s.estimate
+    assert told["judgement"]["verdict"] == "insufficient"
 
 
 def test_filter_that_matches_nothing_is_one_sentence(tmp_path: Path) -> None:

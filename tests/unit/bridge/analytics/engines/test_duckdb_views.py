@@ -1,5 +1,6 @@
 """The tables as views of DuckDB's."""
 
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -11,8 +12,9 @@ from bridge.analytics.engines.duckdb_views import open_views, told_failures
 from bridge.analytics.engines.views import QuestionRefused
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.tables.definitions import DATE, MEMBERS, STALLS
+from bridge.analytics.tables.store import NO_DATE
 from bridge.analytics.tables.table_log import DataFile, TableLog
-from tests.support.table_files import duckdb_over, write_rows
+from tests.support.table_files import DAY, duckdb_over, write_rows
 
 AWKWARD = "it's \\ a 'group"
 
@@ -49,6 +51,31 @@ def test_question_that_is_none_is_refused_in_a_line(tmp_path: Path, question: st
     with pytest.raises(QuestionRefused) as refused:
         views.keep("kept", question)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("folder", ["protocol=x", "date=2001-01-01", "group_id=7/lake", "zone=a b", "100%", "a#b"])
+def test_folder_above_the_tables_says_nothing_of_their_rows(tmp_path: Path, folder: str) -> None:
+    """Lakes name folders so: DuckDB took what stood there for the group, the day or the protocol of every row."""
+    root = tmp_path / folder
+    write_rows(root, MEMBERS, [{"group_id": "g", "protocol": "classic"}])
+    write_rows(root, MEMBERS, [{"group_id": "h", "protocol": "classic"}], date(2025, 11, 22))
+    rows = open_views(str(root), None, None, {}).ask("SELECT * FROM members ORDER BY group_id", lambda row: row.values)
+    assert [(row["group_id"], row["protocol"], row["date"]) for row in rows] == [
+        ("g", "classic", DAY),
+        ("h", "classic", date(2025, 11, 22)),
+    ]
+
+
+def test_rows_without_a_day_have_none(tmp_path: Path) -> None:
+    """Spark names their folder so."""
+    path = f"{DATE}={NO_DATE}/part-0.parquet"
+    write_rows(tmp_path, STALLS, [{"group_id": "g"}])
+    (tmp_path / STALLS.name / path).parent.mkdir()
+    pq.write_table(pa.table({"group_id": ["h"]}), tmp_path / STALLS.name / path)
+    TableLog(f"{tmp_path}/{STALLS.name}", STALLS).commit([DataFile(path=path, size_bytes=1, day=None)])
+    views = open_views(str(tmp_path), None, None, {})
+    found = views.ask("SELECT group_id, date FROM stalls ORDER BY group_id", lambda row: tuple(row.values.values()))
+    assert found == [("g", DAY), ("h", None)]
 
 
 def test_answer_is_kept_under_its_name(tmp_path: Path) -> None:
