@@ -1,5 +1,6 @@
 """Whole logs with known truth, from files to all tables."""
 
+import json
 import os
 import resource
 from collections.abc import Iterator, Sequence
@@ -77,6 +78,27 @@ def test_bad_input_costs_only_itself(store: Store, events: Path) -> None:
     make_tables(store, event_lines(store.spark, str(events)), hush)
     rejected = store.read(TABLES["rejected"]).groupBy("reason").count().collect()
     assert {row["reason"]: row["count"] for row in rejected} == {"duplicate": copied, "truncated": 1, "foreign": 2}
+    assert said_by_tables(store) == said_by_truth(truth)
+
+
+def test_number_that_no_bridge_writes_costs_only_itself(store: Store, events: Path) -> None:
+    """A line of a stranger who may write to the topic: as an event its clock ended every run, and every stream."""
+    truth = write_log(events, FleetPlan(rebalances=5))
+    whole = events / "events-b1-000001.jsonl"
+    *_, last = (json.loads(line) for line in whole.read_bytes().splitlines())
+    number = last["number"] + 1
+    beyond = [
+        {"mono_us": -(2**63)},
+        {"mono_us": 2**63 - 1},
+        {"number": 2**63 - 1},
+        {"kind": "partitions-released", "partitions": ["t-0"], "member_id": "m", "idle_us": -(2**63)},
+    ]
+    lines = [{**last, "event_id": f"b1-{number + at}", "number": number + at, **one} for at, one in enumerate(beyond)]
+    with whole.open("a") as file:
+        file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    rejected = store.read(TABLES["rejected"]).groupBy("reason").count().collect()
+    assert {row["reason"]: row["count"] for row in rejected} == {"foreign": len(beyond)}
     assert said_by_tables(store) == said_by_truth(truth)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bridge.analytics.engines.views import total
 from bridge.telemetry.schema.terms import Phase
 
 UNITS_MAX = 20_000
@@ -79,7 +80,7 @@ latest AS (
     ) AS place FROM waited
 ),
 sums AS (
-    SELECT group_id, unit, member_id, sum(duration_us) AS in_phases, min(began_us) AS phase_us,
+    SELECT group_id, unit, member_id, {total("duration_us")} AS in_phases, min(began_us) AS phase_us,
         max(CASE WHEN place = 1 THEN protocol END) AS protocol, max(CASE WHEN place = 1 THEN road END) AS road
     FROM latest GROUP BY group_id, unit, member_id
 )
@@ -102,7 +103,7 @@ each AS (
     SELECT chains.group_id, {unit} AS unit, road, protocol_after AS protocol, stall_us, at_us
     FROM chains LEFT JOIN still ON still.group_id = chains.group_id AND still.rebalance_id = chains.rebalance_id
 )
-SELECT group_id, unit, road, protocol, CAST(coalesce(sum(stall_us), 0) AS BIGINT) AS waited_us, min(at_us) AS at_us
+SELECT group_id, unit, road, protocol, coalesce({total("stall_us")}, 0) AS waited_us, min(at_us) AS at_us
 FROM each GROUP BY group_id, unit, road, protocol
 """
 

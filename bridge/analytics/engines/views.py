@@ -14,6 +14,7 @@ from bridge.analytics.tables.definitions import MEMBERS, PHASES, REBALANCES, STA
 VIEWS = (PHASES, REBALANCES, STALLS, MEMBERS)
 """The tables that questions are about."""
 T = TypeVar("T")
+SUM_MAX = 2**63 - 1
 
 
 class QuestionRefused(Exception):
@@ -65,3 +66,12 @@ def percentile(column: str, share: float) -> str:
     of a microsecond are told apart, a hair is not.
     """
     return f"CAST(floor(percentile_cont({share}) WITHIN GROUP (ORDER BY {column}) + 0.001) AS BIGINT)"
+
+
+def total(column: str, over: str = "") -> str:
+    """The words for a sum as a whole number, the most that can be told where it is more, null of nothing.
+
+    Of a sum that is too large Spark makes an error, and DuckDB a number that fits into no column.
+    """
+    exact = f"sum(CAST({column} AS DECIMAL(38, 0))){over}"
+    return f"CAST(CASE WHEN {exact} > {SUM_MAX} THEN {SUM_MAX} ELSE {exact} END AS BIGINT)"

@@ -21,7 +21,8 @@ from bridge.analytics.intake.numbers import SPAN_MAX, Numbers
 from bridge.analytics.stretches.files import Account, ReadTogether, in_one_account, write_account
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, is_often_new
-from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
+from bridge.telemetry.schema.fields import COLUMNS as FIELDS
+from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS, FieldType
 
 BLOCK_BYTES = 8 * 2**20
 """Read at once; what Arrow makes of it is twice that. No more than a line may be long."""
@@ -38,6 +39,17 @@ _BETWEEN = _END + b"\n" + _BEGIN
 EPOCH = date(1970, 1, 1)
 LAST_DAY = 2_932_896
 """31 December 9999, in days since 1970; what claims to be later, or from before 1970, is left over."""
+END_US = (LAST_DAY + 1) * DAY_US - 1
+NUMBER_BITS = 40
+"""More events no run has: what stands above these bits is the run's, where events of several are put in order."""
+ENDS: Mapping[str, tuple[int, int]] = {
+    name: (0, 2**NUMBER_BITS - 1) if name == "number" else (-END_US, END_US)
+    for name, field in FIELDS.items()
+    if field.type is FieldType.NUMBER
+}
+"""Between which ends each number of an event lies. Two that are farther apart than an `int64` tells have no difference:
+one such line ended the whole batch, at each new start.
+"""
 FILE_SCHEMA = pa.schema([field for field in arrow_schema(EVENTS) if field.name != DATE])
 """Of the files of a table: the day is in their paths."""
 SCHEMA = pa.schema([field for field in FILE_SCHEMA if field.name != BATCH])
@@ -273,8 +285,18 @@ def _is_event(table: pa.Table, family: Family) -> pa.ChunkedArray:
         pc.is_in(table["kind"], value_set=pa.array(sorted(family.kinds))),
         pc.or_(pc.invert(needs_group), has_group),
         pc.and_(pc.greater_equal(table["wall_us"], 0), pc.less_equal(day, LAST_DAY)),
+        *_far_numbers(table),
     ]
     return pc.fill_null(reduce(pc.and_, tests), False)
+
+
+def _far_numbers(table: pa.Table) -> Iterator[pa.ChunkedArray]:
+    """Of the columns with a number beyond its ends which rows have none; as a rule no column has one."""
+    for name in ENDS.keys() & {*table.column_names}:
+        (least, most), found = ENDS[name], pc.min_max(table[name]).as_py()
+        if found["min"] is not None and (found["min"] < least or found["max"] > most):
+            is_within = pc.and_(pc.greater_equal(table[name], least), pc.less_equal(table[name], most))
+            yield pc.fill_null(is_within, True)
 
 
 def _numbers(tables: Mapping[Family, Sequence[pa.Table]]) -> list[tuple[str, Numbers] | None]:

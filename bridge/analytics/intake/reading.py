@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType
 
-from bridge.analytics.intake.columns import LAST_DAY, LongLine
+from bridge.analytics.intake.columns import END_US, ENDS, LongLine
 from bridge.analytics.spark.column_types import conform, log_schema
 from bridge.analytics.tables.definitions import BATCH, DATE, DAY_US, EVENTS, REJECTED
 from bridge.telemetry.schema.fields import KINDS, LINE_BYTES_MAX, SCHEMA_VERSION, STAMP_FIELDS
@@ -20,7 +20,6 @@ REASON, DETAIL = "_reason", "_detail"
 _SAID, _IS_CORRUPT = "said", "is_corrupt"
 _BEGIN, _END = '{"schema_version":', "}"
 """How every line begins and ends that a bridge wrote whole."""
-END_US = (LAST_DAY + 1) * DAY_US - 1
 Fault = tuple[Column, str, Column]
 """A condition on a row, the reason for which it is set aside, and the words that tell it."""
 GROUP_KINDS = sorted(kind.name for kind in KINDS.values() if "group_id" in kind.field_names)
@@ -64,8 +63,13 @@ def refused(rows: DataFrame, batch: int) -> DataFrame:
 
 
 def as_rejected(rows: DataFrame, batch: int) -> DataFrame:
-    """Rows with a line, a source, a reason and a detail, as the table `rejected` has them."""
+    """Rows with a line, a source, a reason and a detail, as the table `rejected` has them.
+
+    What has no day of its own is of the day on which it is set aside: no upkeep puts the files of no day together, and
+    they are never old, so that who may write a line to the topic made them more with every batch.
+    """
     measured = {
+        DATE: f.coalesce(DATE, f.current_date()) if DATE in rows.columns else f.current_date(),
         "reason": f.col(REASON),
         "detail": f.col(DETAIL),
         "length_bytes": f.octet_length(f.col(LINE)),
@@ -80,7 +84,8 @@ def refused_long(spark: SparkSession, lines: Iterable[LongLine], batch: int) -> 
     """Lines that nobody may hold, as the table `rejected` has them."""
     told = [(FOREIGN, _long(), one.source, one.length_bytes, one.digest, 1, batch) for one in lines]
     names = "reason string, detail string, source string, length_bytes long, digest string, count long"
-    return conform(REJECTED, spark.createDataFrame(told, f"{names}, {BATCH} long"))
+    rows = spark.createDataFrame(told, f"{names}, {BATCH} long")
+    return conform(REJECTED, rows.withColumn(DATE, f.current_date()))
 
 
 def utc_day(wall_us: Column) -> Column:
@@ -93,6 +98,12 @@ def _has_day() -> Column:
     nor what is set aside may be of one.
     """
     return f.col("wall_us").between(0, END_US)
+
+
+def _is_far() -> Column:
+    """Whether a number of the event is beyond its ends."""
+    beyond = (~f.col(name).between(*ends) for name, ends in ENDS.items())
+    return reduce(Column.__or__, (f.coalesce(one, f.lit(False)) for one in beyond))
 
 
 def _written(lines: DataFrame) -> DataFrame:
@@ -150,6 +161,7 @@ def _faults() -> tuple[Fault, ...]:
         (is_strange, FOREIGN, f.lit("no kind of event that is known")),
         (_lacks_stamp(), FOREIGN, f.lit("a stamp, or the group of an event about a group, is missing")),
         (~_has_day(), FOREIGN, f.lit("a wall clock from before 1970 or after 9999")),
+        (_is_far(), FOREIGN, f.lit("a number beyond all that a bridge counts or measures")),
     )
 
 

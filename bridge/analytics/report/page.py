@@ -13,7 +13,7 @@ from translators.dialects.counts import counted
 TONES = {"classic": 0, "consumer": 1}
 TICKS_MAX = 7
 """Of the heat map; each has room for a day and an hour."""
-TEN_MINUTES_US = 600_000_000
+SECOND_US, TEN_MINUTES_US = 1_000_000, 600_000_000
 STYLE = (
     """
 :root { --ink: #1d2733; --soft: #5b6876; --line: #d7dde3; --paper: #ffffff;
@@ -81,12 +81,12 @@ def shown(us: float) -> str:
 
 def hour_shown(hour: int) -> str:
     """An hour since 1970 as UTC day and hour."""
-    return datetime.fromtimestamp(hour * HOUR_US / 1e6, UTC).strftime("%m-%d %H:00")
+    return datetime.fromtimestamp(hour * HOUR_US // SECOND_US, UTC).strftime("%m-%d %H:00")
 
 
 def time_shown(wall_us: int) -> str:
     """A time since 1970 as UTC day, hour and minute."""
-    return datetime.fromtimestamp(wall_us / 1e6, UTC).strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(wall_us // SECOND_US, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _title(facts: ReportFacts) -> str:

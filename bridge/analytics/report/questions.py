@@ -1,6 +1,6 @@
 """What a report asks, in words that both engines know: `engines.views` says which those are."""
 
-from bridge.analytics.engines.views import percentile
+from bridge.analytics.engines.views import percentile, total
 from bridge.telemetry.schema.terms import Departure
 
 SLOWEST, HEAT_ROWS = 15, 24
@@ -49,11 +49,11 @@ GROUP BY protocol, phase ORDER BY phase NULLS FIRST, protocol NULLS FIRST
 MEMBERS = f"""
 WITH {FELT}, {LATEST},
 each_phase AS (
-    SELECT group_id, member_id, phase, {spread_of("duration_us")}, sum(duration_us) AS us FROM felt
+    SELECT group_id, member_id, phase, {spread_of("duration_us")}, {total("duration_us")} AS us FROM felt
     GROUP BY group_id, member_id, phase
 ),
 ranked AS (
-    SELECT *, sum(us) OVER (PARTITION BY group_id, member_id) AS total,
+    SELECT *, {total("us", " OVER (PARTITION BY group_id, member_id)")} AS total,
         row_number() OVER (PARTITION BY group_id, member_id ORDER BY us DESC NULLS LAST, phase NULLS LAST) AS place
     FROM each_phase
 ),
@@ -65,6 +65,7 @@ SELECT slowest.group_id, slowest.member_id, trim(coalesce(library, '')) AS libra
 FROM slowest LEFT JOIN latest ON latest.group_id = slowest.group_id AND latest.member_id = slowest.member_id
 ORDER BY total DESC NULLS LAST, slowest.group_id NULLS FIRST, slowest.member_id NULLS FIRST
 """
+_AT_THE_END = f"abs(stalls.released_us - gone.ended_us) < {SAME_US}"
 _OUT = ", ".join(f"'{departure}'" for departure in PUT_OUT)
 CULPRITS = f"""
 WITH {LATEST},
@@ -78,7 +79,7 @@ longest AS (
     ) AS place FROM named
 ),
 waited AS (
-    SELECT group_id, member_id, count(*) AS n, sum(waited_us) AS waited, max(waited_us) AS most,
+    SELECT group_id, member_id, count(*) AS n, {total("waited_us")} AS waited, max(waited_us) AS most,
         max(CASE WHEN place = 1 THEN critical_phase END) AS phase
     FROM longest GROUP BY group_id, member_id
 ),
@@ -90,13 +91,13 @@ gone AS (
 ),
 put_out AS (
     SELECT gone.group_id, gone.member_id, max(CASE WHEN place = 1 THEN departure END) AS departure,
-        sum(CASE WHEN abs(stalls.released_us - gone.ended_us) < {SAME_US} THEN stalls.stall_us END) AS still
+        {total(f"CASE WHEN {_AT_THE_END} THEN stalls.stall_us END")} AS still
     FROM gone LEFT JOIN stalls ON stalls.group_id = gone.group_id AND stalls.before = gone.member_id
     GROUP BY gone.group_id, gone.member_id
 ),
 held_up AS (
     SELECT group_id, member_id, n, waited, most, phase, departure, still,
-        coalesce(waited, 0) + coalesce(still, 0) AS whole
+        CAST(coalesce(waited, 0) AS DECIMAL(38, 0)) + coalesce(still, 0) AS whole
     FROM waited FULL JOIN put_out USING (group_id, member_id)
 ),
 slowest AS (
@@ -110,10 +111,10 @@ SELECT slowest.group_id, slowest.member_id, coalesce(client_id, '') AS client_id
 FROM slowest LEFT JOIN latest ON latest.group_id = slowest.group_id AND latest.member_id = slowest.member_id
 ORDER BY whole DESC NULLS LAST, slowest.group_id NULLS FIRST, slowest.member_id NULLS FIRST
 """
-CAUSES = """
-SELECT coalesce(cause, 'not told') AS cause, count(*) AS rebalances, coalesce(sum(moved), 0) AS moved,
-    coalesce(sum(forced_minimum), 0) AS forced_minimum, coalesce(sum(told), 0) AS told,
-    coalesce(sum(disturbed), 0) AS disturbed
+CAUSES = f"""
+SELECT coalesce(cause, 'not told') AS cause, count(*) AS rebalances, coalesce({total("moved")}, 0) AS moved,
+    coalesce({total("forced_minimum")}, 0) AS forced_minimum,
+    coalesce({total("told")}, 0) AS told, coalesce({total("disturbed")}, 0) AS disturbed
 FROM rebalances GROUP BY coalesce(cause, 'not told') ORDER BY rebalances DESC NULLS LAST, cause NULLS LAST
 """
 _SPANS = """spans AS (
@@ -138,7 +139,7 @@ CHANGES = f"""
 WITH {_SPANS},
 counted AS (
     SELECT rebalances.group_id, {_sided("began_us")} AS side, min(old_protocol) AS old_protocol,
-        count(*) AS rebalances, coalesce(sum(disturbed), 0) AS disturbed, {spread_of("duration_us")}
+        count(*) AS rebalances, coalesce({total("disturbed")}, 0) AS disturbed, {spread_of("duration_us")}
     FROM rebalances JOIN changes ON changes.group_id = rebalances.group_id
     GROUP BY rebalances.group_id, {_sided("began_us")}
 ),
@@ -154,13 +155,13 @@ FROM counted LEFT JOIN stood ON stood.group_id = counted.group_id AND stood.side
 ORDER BY counted.group_id NULLS FIRST, CASE WHEN counted.side = old_protocol THEN 0 ELSE 1 END
 """
 _WORST = f"""worst AS (
-    SELECT group_id, sum(stall_us) AS whole FROM stalls GROUP BY group_id
+    SELECT group_id, {total("stall_us")} AS whole FROM stalls GROUP BY group_id
     ORDER BY whole DESC NULLS LAST, group_id NULLS FIRST LIMIT {HEAT_ROWS}
 )"""
 WORST = f"WITH {_WORST} SELECT group_id FROM worst ORDER BY whole DESC NULLS LAST, group_id NULLS FIRST"
 HEAT = f"""
 WITH {_WORST}
-SELECT stalls.group_id, CAST(floor(fetched_us / {HOUR_US}) AS BIGINT) AS hour, coalesce(sum(stall_us), 0) AS us
+SELECT stalls.group_id, CAST(floor(fetched_us / {HOUR_US}) AS BIGINT) AS hour, coalesce({total("stall_us")}, 0) AS us
 FROM stalls JOIN worst ON worst.group_id = stalls.group_id
 GROUP BY stalls.group_id, CAST(floor(fetched_us / {HOUR_US}) AS BIGINT)
 """

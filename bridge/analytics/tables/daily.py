@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, FLAPS, REBALANCES, STALLS, STORMS, ColumnType
 from bridge.analytics.tables.rebalances import OPEN
+from bridge.analytics.tables.store import GREATEST
 from bridge.telemetry.schema.facts import MemberJoined
 from bridge.telemetry.schema.terms import Outcome
 
@@ -55,13 +56,20 @@ def _rebalances() -> list[Column]:
         f.count("*").alias("rebalances"),
         f.count_if(f.col("outcome") == Outcome.SUPERSEDED.value).alias("superseded"),
         f.count_if(cut).alias("interrupted"),
-        *(f.sum(name).alias(name) for name in ("moved", "forced_minimum", "told", "disturbed")),
+        *(_total(name).alias(name) for name in ("moved", "forced_minimum", "told", "disturbed")),
         *_quantiles("duration_us", "rebalance"),
     ]
 
 
 def _stalls() -> list[Column]:
-    return [f.count("*").alias("stalls"), f.sum("stall_us").alias("stall_total_us"), *_quantiles("stall_us", "stall")]
+    return [f.count("*").alias("stalls"), _total("stall_us").alias("stall_total_us"), *_quantiles("stall_us", "stall")]
+
+
+def _total(name: str) -> Column:
+    """A sum, or the most that can be told: between two runs the wall clock counts, and one that stood at 1970 made the
+    sum over thousands of partitions the end of every run.
+    """
+    return f.coalesce(f.try_sum(name), f.when(f.count(name) > 0, f.lit(GREATEST)))
 
 
 def _quantiles(column: str, name: str) -> list[Column]:

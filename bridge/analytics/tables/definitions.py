@@ -249,7 +249,11 @@ REJECTED = Table(
         text("digest", "SHA-256 of the line, for looking it up in the source"),
         *logged("event_id", "boot", "number", "wall_us"),
         number("count", "how many times: 1, or the surplus copies of a duplicate"),
-        Column(DATE, ColumnType.DATE, "UTC day of `wall_us`, null if unknown; the files lie by it"),
+        Column(
+            DATE,
+            ColumnType.DATE,
+            "UTC day of `wall_us`, or on which it was set aside where that is unknown; the files lie by it",
+        ),
         number(BATCH, "micro-batch of the stream that brought it, 0 from a run over files"),
     ),
 )

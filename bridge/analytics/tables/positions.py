@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
+from bridge.analytics.intake.columns import NUMBER_BITS
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.rows import local_rows
@@ -18,7 +19,8 @@ SEQ, RUN = "seq", "run"
 SORT_KEY = ("key", "counter_key")
 MOMENT = ("wall_us", "mono_us", SEQ)
 """What is needed of an event to tell the time to another one; `seq` tells the run. Sorted rows carry many of them."""
-RUN_BITS = 40
+RUN_BITS = NUMBER_BITS
+"""The place of a run stands above those of an event's number."""
 CLOCK = "clock-jumped-back"
 JUMP_MIN_US = 100_000
 """Clocks are slewed by less than that between two events; a step back by more is a jump."""

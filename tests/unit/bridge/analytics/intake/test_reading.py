@@ -38,6 +38,10 @@ STRANGERS = {
     "no group": json.dumps({**DOCUMENT, "kind": "group-deleted"}),
     "a day of no calendar": json.dumps({**DOCUMENT, "wall_us": 9 * 10**18}),
     "a day before all bridges": json.dumps({**DOCUMENT, "wall_us": -1}),
+    "a number of no run": json.dumps({**DOCUMENT, "number": 2**40}),
+    "a number before the first": json.dumps({**DOCUMENT, "number": -1}),
+    "a clock of no machine": json.dumps({**DOCUMENT, "mono_us": -(2**63)}),
+    "a time that nobody waited": json.dumps({**DOCUMENT, "idle_us": 2**63 - 1}),
     "glued": GOOD + GOOD,
     "newer": json.dumps({**DOCUMENT, "schema_version": SCHEMA_VERSION + 1}),
 }
@@ -46,7 +50,7 @@ STRANGERS = {
 def test_line_of_each_sort_is_told_apart(spark: SparkSession) -> None:
     """Issue: truncated, foreign or newer; a blank line is nothing."""
     rows = parsed(lines_of(spark, [GOOD, "", "  ", *STRANGERS.values()])).select(REASON).collect()
-    assert [row[REASON] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 11, "newer-schema"]
+    assert [row[REASON] for row in rows] == [None, *["truncated"] * 2, *["foreign"] * 15, "newer-schema"]
 
 
 def test_judged_lines_are_the_parsed_ones_without_a_reason(spark: SparkSession) -> None:

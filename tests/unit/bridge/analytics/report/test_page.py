@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from bridge.analytics.intake.columns import END_US
 from bridge.analytics.report.facts import (
     CauseFacts,
     ChangeFacts,
@@ -17,8 +18,9 @@ from bridge.analytics.report.facts import (
     ReportFacts,
     Spread,
 )
-from bridge.analytics.report.page import hour_shown, markdown, page, shown
+from bridge.analytics.report.page import hour_shown, markdown, page, shown, time_shown
 from bridge.analytics.report.plots import LABEL_WIDTH, PLOT_WIDTH, TICK_WIDTH, VALUE_WIDTH
+from bridge.analytics.report.questions import HOUR_US
 
 SPREAD = Spread(count=3, p50_us=1_500, p95_us=2_000_000, max_us=3_000_000)
 EVIL = "<img src=x>|`g`"
@@ -193,3 +195,9 @@ def test_name_of_a_stranger_is_text() -> None:
     """In both."""
     assert "img" not in Tags(page(facts(EVIL))).names
     assert "\\<img src=x\\>\\|\\`g\\`" in markdown(facts(EVIL))
+
+
+def test_last_moment_that_a_log_may_have_is_shown() -> None:
+    """As a fraction of seconds it was one of the year 10000, which ended the report."""
+    assert time_shown(END_US) == "9999-12-31 23:59"
+    assert hour_shown(END_US // HOUR_US) == "12-31 23:00"

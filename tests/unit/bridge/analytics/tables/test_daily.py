@@ -7,6 +7,8 @@ from bridge.analytics.tables.daily import daily
 from bridge.analytics.tables.definitions import DAILY, EVENTS, FLAPS, REBALANCES, STALLS, TABLES
 from tests.support.spark import python_nodes
 
+DAY = "date '2025-11-21'"
+
 
 def tables(spark: SparkSession) -> dict[str, DataFrame]:
     """Two days of g, of which the second has nothing but a member that came."""
@@ -51,6 +53,14 @@ def test_day_counts_and_measures(spark: SparkSession) -> None:
         "joined": 0,
     }
     assert (second["joined"], second["rebalances"], second["stall_p50_us"]) == (1, 0, None)
+
+
+def test_sum_that_no_column_holds_is_the_most_that_one_does(spark: SparkSession) -> None:
+    """Thousands of partitions that stood still since 1970, by the clock of a bridge, ended every run and stream."""
+    made = tables(spark)
+    far = conform(STALLS, spark.range(50).selectExpr("'g' group_id", "250000000000000000L stall_us", f"{DAY} as date"))
+    first, _ = daily({**made, STALLS.name: far}).sort("date").collect()
+    assert (first["stalls"], first["stall_total_us"], first["stall_p50_us"]) == (50, 2**63 - 1, 250_000 * 10**12)
 
 
 def test_daily_calls_no_python(spark: SparkSession) -> None:

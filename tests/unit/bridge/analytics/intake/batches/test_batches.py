@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,15 @@ from bridge.analytics.intake import batches as intake_module
 from bridge.analytics.intake import column_files
 from bridge.analytics.intake import numbers as numbers_module
 from bridge.analytics.intake.batches import Intake, Taken, intake_after
+from bridge.analytics.intake.columns import LongLine
 from bridge.analytics.intake.delivery import Delivery, delivery_of, delivery_of_records
 from bridge.analytics.intake.duplicates import WORD
 from bridge.analytics.intake.numbers import Seen
-from bridge.analytics.intake.reading import DETAIL, LINE, REASON, SOURCE
+from bridge.analytics.intake.reading import DETAIL, LINE, REASON, SOURCE, refused_long
 from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, REJECTED
 from bridge.analytics.tables.positions import RUN, SEQ, SORT_KEY
 from bridge.analytics.tables.store import MADE, Store
+from bridge.analytics.tables.upkeep import Upkeep, tend
 from bridge.telemetry.schema.facts import BridgeStarted, BridgeStopped
 from bridge.telemetry.schema.fields import COLUMNS, FieldType
 from tests.support.fleet_files import write_log
@@ -87,6 +90,21 @@ def test_every_field_of_the_log_keeps_its_value_beside_a_copy(store: Store) -> N
     assert {name: event[name] for name in COLUMNS} == said
     (copy,) = store.read(REJECTED).select("reason", "detail").collect()
     assert copy == ("duplicate", f"event {said['event_id']} came before")
+
+
+def test_strangers_lines_lie_by_the_day_on_which_they_were_set_aside(store: Store) -> None:
+    """So retention takes them away, and upkeep puts their files together: without a day they were there for ever."""
+    intake = Intake(store, {})
+    for batch, line in enumerate(("hello", LINES[0][:-9], "{}")):
+        intake.take(Delivery(lines_of(store.spark, [line])), batch)
+    store.put_batch(REJECTED, refused_long(store.spark, [LongLine("s", 17, "d")], 3), 3)
+    (today,) = {row[DATE] for row in store.read(REJECTED).select(DATE).collect()}
+    assert abs((datetime.now(UTC).date() - today).days) <= 1
+    assert reasons(store) == {"foreign": 3, "truncated": 1}
+    (tended,) = (one for one in tend(store.root, Upkeep(), today + timedelta(days=1)) if one.table == REJECTED.name)
+    assert (tended.gathered, len(store.log(REJECTED).files())) == ((str(today),), 1)
+    tend(store.root, Upkeep(keep_days={REJECTED.name: 1}), today + timedelta(days=2))
+    assert store.log(REJECTED).files() == []
 
 
 def test_no_column_of_ours_is_a_field_of_the_log() -> None:
