@@ -17,6 +17,7 @@ READERS = {"named_files"}
 """Modules whose functions of these names have the bound."""
 OWN: dict[str, str] = {
     "bridge/config/named_files.py: os.open": "the one reader, so that it waits for no pipe for ever",
+    "bridge/cli/main.py: os.open": "the null device, in the place of streams that are closed",
     "bridge/net/broker_ports.py: self.open": "a port",
     "bridge/net/broker_side.py: self.open": "a connection",
     "bridge/net/client_questions.py: self._broker.open": "a connection",
