@@ -87,7 +87,7 @@ def test_number_that_no_bridge_writes_costs_only_itself(store: Store, events: Pa
     whole = events / "events-b1-000001.jsonl"
     *_, last = (json.loads(line) for line in whole.read_bytes().splitlines())
     number = last["number"] + 1
-    beyond = [
+    beyond: list[dict[str, object]] = [
         {"mono_us": -(2**63)},
         {"mono_us": 2**63 - 1},
         {"number": 2**63 - 1},
