@@ -33,6 +33,7 @@ from bridge.analytics.intake.reading import (
     unlike,
 )
 from bridge.analytics.spark.column_types import table_schema
+from bridge.analytics.spark.writing import require_here, watched
 from bridge.analytics.stretches.files import Account
 from bridge.analytics.tables.definitions import EVENTS, REJECTED
 from bridge.analytics.tables.store import NEXT, Staged, Store
@@ -48,12 +49,17 @@ OF_SOURCE = f"{SOURCE}="
 def written_down(store: Store, records: DataFrame) -> Delivery:
     """Records (`LINE`, `SOURCE`) as files beside the tables, a folder for each source; what was there before is gone.
 
-    Spark splits lines where Python does, so a record of several lines is several lines to both.
+    Spark splits lines where Python does, so a record of several lines is several lines to both. Raise AnalyticsError
+    where not all of them are here then.
     """
     folder = store.path(NEXT, FOLDER)
-    records.select(LINE, SOURCE).write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
+    rows = records.select(LINE, SOURCE)
+    line_bytes = f.coalesce(f.octet_length(LINE), f.lit(0)) + f.lit(len("\n"))
+    seen, count = watched(rows, line_bytes) if store.has_far_disks else (rows, lambda: 0)
+    seen.write.mode("overwrite").option("compression", "none").partitionBy(SOURCE).text(folder)
     lines = store.spark.read.schema(f"{LINE} string, {SOURCE} string").text(folder)
     paths = sorted(Path(folder).glob(f"{OF_SOURCE}*/part-*"))
+    require_here(count(), sum(path.stat().st_size for path in paths), "bytes", folder)
     return Delivery(lines, tuple(LogFile(str(path), path.parent.name.removeprefix(OF_SOURCE)) for path in paths))
 
 

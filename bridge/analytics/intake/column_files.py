@@ -22,6 +22,7 @@ from bridge.analytics.intake.executors import make_on_executors, why_not
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
 from bridge.analytics.spark.progress import Share, nobody_watches
+from bridge.analytics.spark.writing import is_spread
 from bridge.analytics.stretches.files import Account, in_one_account
 from bridge.analytics.tables.store import NEXT, Staged, Store
 
@@ -98,7 +99,7 @@ class Makers:
 
 def is_at_hand(store: Store) -> bool:
     """Whether Spark and its tables are on this machine."""
-    return str(store.spark.sparkContext.master).startswith("local") and "://" not in store.root
+    return store.is_here and not is_spread(store.spark)
 
 
 def can_take(store: Store, files: Sequence[LogFile]) -> bool:

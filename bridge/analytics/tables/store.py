@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.spark.rows import local_rows
+from bridge.analytics.spark.writing import is_spread, require_here, watched
 from bridge.analytics.tables.arrow_types import ARROW_TYPES
 from bridge.analytics.tables.definitions import BATCH, DATE, Table, is_often_new
 from bridge.analytics.tables.file_system import FileSystem
@@ -93,6 +94,11 @@ class Store:
     def is_here(self) -> bool:
         """Whether the root is on this machine."""
         return "://" not in self.root
+
+    @property
+    def has_far_disks(self) -> bool:
+        """Whether executors may have another disk under the path of the root."""
+        return is_spread(self.spark) and (self.is_here or self.root.startswith("file:"))
 
     def path(self, *names: str) -> str:
         """A path below the root."""
@@ -183,8 +189,19 @@ class Store:
         return self.spark.read.schema(schema).option("recursiveFileLookup", "true").parquet(*paths)
 
     def stage(self, table: Table, rows: DataFrame, area: str = MADE) -> list[Staged]:
-        """Write rows of a table beside it, in a folder of an area that whoever stages clears."""
+        """Write rows of a table beside it, in a folder of an area that whoever stages clears.
+
+        Raise AnalyticsError where not all of them are here then.
+        """
         folder = self.path(NEXT, area, uuid4().hex)
+        if not self.has_far_disks:
+            return self._written(table, rows, folder)
+        seen, count = watched(rows, f.lit(1))
+        staged = self._written(table, seen, folder)
+        require_here(count(), self.count_staged(staged), "rows", folder)
+        return staged
+
+    def _written(self, table: Table, rows: DataFrame, folder: str) -> list[Staged]:
         rows.write.options(**plain(table)).partitionBy(DATE).parquet(folder)
         return [_staged(path, size_bytes) for path, size_bytes in self.files.sizes(f"{folder}/{DATE}=*/part-*").items()]
 

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables import store as store_module
 from bridge.analytics.tables.definitions import CARRIED, DAY_US, EVENTS, FLAPS, STORMS
@@ -60,6 +61,31 @@ def test_rows_without_a_date_are_known_before_they_are_in_a_table(store: Store) 
     assert ids(store) == []
     store.commit(EVENTS, staged)
     assert ids(store) == ["a", "x", "y"]
+
+
+def test_rows_that_did_not_come_here_are_missed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors with disks of their own said that all was well, and the batch was taken with nothing in it."""
+    monkeypatch.setattr(store_module, "is_spread", lambda _: True)
+    store.append(EVENTS, events(store, "a"))
+    store.replace(FLAPS, store.read(FLAPS))
+    store.put_batch(EVENTS, events(store).where("event_id = 'none'"), 7)
+    known = FileSystem.sizes
+    monkeypatch.setattr(FileSystem, "sizes", lambda files, pattern: dict(list(known(files, pattern).items())[1:]))
+    version = store.log(EVENTS).version
+    both = events(store, "b").union(events(store, "c", day="2025-11-22"))
+    with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-042: executors wrote 2 rows to .*, and 1 of them are"):
+        store.append(EVENTS, both)
+    assert (store.log(EVENTS).version, ids(store)) == (version, ["a"])
+
+
+def test_only_a_path_of_one_machine_may_be_another_disk_elsewhere(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in HDFS or an object store is so for everybody, and one machine has one disk."""
+    roots = (store.root, f"file://{store.root}", "hdfs://far/away")
+    assert [Store(store.spark, root).has_far_disks for root in roots] == [False, False, False]
+    monkeypatch.setattr(store_module, "is_spread", lambda _: True)
+    assert [Store(store.spark, root).has_far_disks for root in roots] == [True, True, False]
 
 
 def test_tables_of_a_version_stay_as_they_were(store: Store) -> None:

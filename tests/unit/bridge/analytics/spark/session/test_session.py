@@ -7,9 +7,24 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from bridge.analytics.errors import AnalyticsError
-from bridge.analytics.spark.session import RELIED_ON, SessionSettings, open_session
+from bridge.analytics.spark.session import ON_ONE_MACHINE, RELIED_ON, SessionSettings, open_session
 from tests.support.spark import TEST_SETTINGS
+from tests.support.spark_cluster import OPTIONS
 
+OF_ONE_MACHINE = {
+    "spark.driver.bindAddress",
+    "spark.driver.host",
+    # A cluster has other sizes.
+    "spark.driver.memory",
+    # Whoever runs one looks at its pages, and at what it logs.
+    "spark.ui.enabled",
+    "spark.log.level",
+    "spark.sql.ui.explainMode",
+    "spark.sql.maxPlanStringLength",
+    "spark.sql.ui.retainedExecutions",
+    "spark.ui.retainedJobs",
+    "spark.ui.retainedStages",
+}
 WANTED = SessionSettings(master="local[2]", settings=TEST_SETTINGS)
 
 
@@ -39,3 +54,13 @@ def test_spark_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPat
         match=r"^EB-ANALYTICS-013: .*Java gateway.*it said: WARNING: a / Error: no such heap\); check --master",
     ):
         open_session(WANTED)
+
+
+def test_file_for_a_cluster_has_what_a_session_sets() -> None:
+    """It lacked the flags of the JVM, and the room for generated code; executors need those of the driver."""
+    lines = OPTIONS.read_text(encoding="utf-8").splitlines()
+    told = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    wanted = {name: value for name, value in {**ON_ONE_MACHINE, **RELIED_ON}.items() if name not in OF_ONE_MACHINE}
+    assert {name: told.get(name) for name in wanted} == wanted
+    assert told["spark.executor.extraJavaOptions"] == told["spark.driver.extraJavaOptions"]
+    assert ON_ONE_MACHINE.keys() >= OF_ONE_MACHINE
