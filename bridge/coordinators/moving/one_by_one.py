@@ -10,7 +10,7 @@ from bridge.coordinators.moving.progress import Progress
 from bridge.coordinators.moving.requests import Held
 from bridge.coordinators.moving.surroundings import Around
 from bridge.migration.moves.members import ClassicMember
-from bridge.migration.moves.one_by_one import GaveUp, Stopped, ToldGone
+from bridge.migration.moves.one_by_one import TOLD_GONE, GaveUp, Stopped, ToldGone
 from bridge.session.contracts import BrokerAccess
 from translators.dialects.coordinator import Refused
 from translators.dialects.ids import NOWHERE, GroupId, MemberId, Via
@@ -71,9 +71,9 @@ class OneByOne(ABC, Generic[EventT]):
         if self._in_turn.take(event):
             self._let_go_where_known()
 
-    def _note_told_gone(self, member_id: MemberId) -> None:
+    def _note_told_gone(self, member_id: MemberId, reason: Refused = TOLD_GONE) -> None:
         """The move waited for such a member for two sessions, and as long the JoinGroup of its client."""
-        self._happen(ToldGone(member_id))
+        self._happen(ToldGone(member_id, reason))
         self._end_if_over()
 
     def _end_if_over(self) -> None:

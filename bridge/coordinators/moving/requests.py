@@ -84,6 +84,10 @@ def generation_of(request: GroupRequest) -> int | None:
             return None
 
 
+def _nothing(reply: GroupReply) -> None:
+    """Nobody else hears of it."""
+
+
 class Ways:
     """Where a held request can go: to the broker as it is, to whoever serves a road, or back with an answer."""
 
@@ -103,11 +107,17 @@ class Ways:
         """Who follows members that pass: what waited for a move goes to their broker without a session's passing it."""
         self._roads = roads
 
-    def to_broker(self, held: Held, take: Callable[[GroupReply], None] | None = None) -> None:
+    def to_broker(
+        self,
+        held: Held,
+        take: Callable[[GroupReply], None] | None = None,
+        then: Callable[[GroupReply], None] = _nothing,
+    ) -> None:
         """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too.
 
-        `take` gets the answer in its client's place. A LeaveGroup of several, which an admin says, names them as their
-        clients do: the mapped ones of them their broker knows by other ids, and answered that they are no members (25).
+        `take` gets the answer in its client's place, `then` behind it. A LeaveGroup of several, which an admin says,
+        names them as their clients do: the mapped ones of them their broker knows by other ids, and answered that they
+        are no members (25).
         """
         if isinstance(held.request, LeaveGroup) and len(held.request.members) > 1:
             self.roster.hears(held.via, held.client, held.request)
@@ -122,6 +132,7 @@ class Ways:
             if ears is not None:
                 ears.mapped_answered(held.ref, answer)
             (take or partial(self.deliver, held.ref))(answer)
+            then(answer)
 
         self.roster.hears(held.via, held.client, held.request)
         if ears is not None:

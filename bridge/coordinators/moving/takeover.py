@@ -6,8 +6,10 @@ import contextlib
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
+from bridge.coordinators.mapped.groups import NO_MORE
 from bridge.coordinators.moving.dealing import deals_anew, stand_otherwise
 from bridge.coordinators.moving.one_by_one import OneByOne
 from bridge.coordinators.moving.progress import Progress
@@ -17,7 +19,7 @@ from bridge.coordinators.moving.survey import left_out
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, to_answer, to_heartbeat
 from bridge.log_lines import PASSING, LogFields
 from bridge.migration.moves.members import ClassicMember, taken_over
-from bridge.migration.moves.one_by_one import Drop, Keep, MemberLeft
+from bridge.migration.moves.one_by_one import NO_MEMBER, Drop, Keep, MemberLeft
 from bridge.migration.moves.takeover import (
     Answered,
     AskMember,
@@ -38,7 +40,7 @@ from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from translators.classic_member.talking import SERVER_ASSIGNORS
-from translators.dialects.classic import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
@@ -230,9 +232,37 @@ class TakeOverMove(OneByOne[Event]):
         elif isinstance(held.request, OffsetCommit):
             self._pass_commit(member_id, held)
         else:
-            self._ways.by_road(held, self._around.home(self._group_id, member_id))
+            self._pass_home(member_id, held)
             if isinstance(held.request, LeaveGroup):
                 self._happen(MemberLeft(member_id))
+
+    def _pass_home(self, member_id: MemberId, held: Held) -> None:
+        """To its broker, as before the move."""
+        hear = partial(self._hear_of_end, member_id)
+
+        def take(reply: GroupReply) -> None:
+            self._ways.deliver(held.ref, reply)
+            hear(reply)
+
+        road = self._around.home(self._group_id, member_id)
+        if road is Road.MAPPED:
+            self._mapped.pass_on(held.ref, held.client, held.via, held.request, take)
+        elif road is Road.PASS:
+            self._ways.to_broker(held, then=hear)
+        else:
+            self._ways.by_road(held, road)
+
+    def _hear_of_end(self, member_id: MemberId, reply: GroupReply) -> None:
+        """Whom its broker has put out joins anew, and its JoinGroup waits for the end of this."""
+        match reply:
+            case HeartbeatReply(error=error) | SyncGroupReply(error=error):
+                is_no_more = error in NO_MORE
+            case OffsetCommitReply(topics=topics):
+                is_no_more = any(item.error in NO_MORE for topic in topics for item in topic.partitions)
+            case _:
+                is_no_more = False
+        if is_no_more:
+            self._note_told_gone(member_id, NO_MEMBER)
 
     def _pass_commit(self, member_id: MemberId, held: Held) -> None:
         """A commit by a connection of its own, that was passed on before its member was asked by another, may come
@@ -244,6 +274,7 @@ class TakeOverMove(OneByOne[Event]):
                 self._pass_on(member_id, held)
             else:
                 self._ways.deliver(held.ref, reply)
+                self._hear_of_end(member_id, reply)
 
         road = self._around.home(self._group_id, member_id)
         if road is Road.MAPPED:

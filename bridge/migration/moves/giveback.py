@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
-from bridge.migration.moves.one_by_one import TOLD_GONE, UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
+from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
 from translators.dialects.consumer_protocol import MalformedBlob, decode_assignment
 from translators.dialects.coordinator import Refused
@@ -175,8 +175,8 @@ def step(state: GiveBack, event: Event) -> Taken:
             member = state.members.get(member_id)
             is_waiting = member is not None and member.stage is Stage.WAITING
             return (_put(state, member_id, Stage.GONE) if is_waiting else state), ()
-        case ToldGone(member_id):
-            return _told_gone(state, member_id)
+        case ToldGone(member_id, reason):
+            return _told_gone(state, member_id, reason)
         case Stopped(reason):
             waiting = [one for one, member in state.members.items() if _is_untouched(member)]
             for member_id in waiting:
@@ -191,15 +191,15 @@ def step(state: GiveBack, event: Event) -> Taken:
             assert_never(event)
 
 
-def _told_gone(state: GiveBack, member_id: MemberId) -> Taken:
+def _told_gone(state: GiveBack, member_id: MemberId, reason: Refused) -> Taken:
     """Its broker may have it still, until its session ends there, and the group then be no classic one yet: nothing is
     done behind this move.
     """
     member = state.members.get(member_id)
     if member is None or member.stage in ENDED:
         return state, ()
-    gone = _put(state, member_id, Stage.GONE, TOLD_GONE)
-    return replace(gone, stopped=state.stopped or TOLD_GONE), (Drop(member_id),)
+    gone = _put(state, member_id, Stage.GONE, reason)
+    return replace(gone, stopped=state.stopped or reason), (Drop(member_id),)
 
 
 def _is_untouched(member: Member) -> bool:

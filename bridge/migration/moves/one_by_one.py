@@ -16,6 +16,11 @@ TOLD_GONE = Refused(
 )
 """Why a member is nobody's any more whose seat its broker may have given to another."""
 
+NO_MEMBER = Refused(
+    ErrorCode.UNKNOWN_MEMBER_ID, "its broker told its client that it is no member any more: it joins anew, if it lives"
+)
+"""Why a member is nobody's any more that its broker has put out, as behind a session of silence."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemberLeft:
@@ -29,6 +34,7 @@ class ToldGone:
     """Its client was told that it is no member any more (25), and joins anew: nobody waits for it."""
 
     member_id: MemberId
+    reason: Refused = TOLD_GONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 from typing import assert_never
 
-from bridge.migration.moves.one_by_one import TOLD_GONE, UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
+from bridge.migration.moves.one_by_one import UNHEARD, Drop, GaveUp, Keep, MemberLeft, Stopped, ToldGone
 from translators.dialects.coordinator import Granted, Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId, TopicPartition
@@ -248,8 +248,8 @@ def step(state: TakeOver, event: Event) -> tuple[TakeOver, tuple[Effect, ...]]:
             after = _advance(_scouted(state, answer))
         case MemberLeft(member_id):
             after = _advance(_left(state, member_id))
-        case ToldGone(member_id):
-            after = _advance(_told_gone(state, member_id))
+        case ToldGone(member_id, reason):
+            after = _advance(_told_gone(state, member_id, reason))
         case Stopped(reason):
             after = _advance(_Step(replace(state, path=Path.SHUT, refusal=state.refusal or reason)))
         case GaveUp():
@@ -301,12 +301,12 @@ def _left(state: TakeOver, member_id: MemberId) -> _Step:
     return _Step(_put(state, member_id, replace(member, stage=Stage.GONE)))
 
 
-def _told_gone(state: TakeOver, member_id: MemberId) -> _Step:
+def _told_gone(state: TakeOver, member_id: MemberId, reason: Refused) -> _Step:
     """Behind what is on its way for it goes a farewell: its broker may take that up at any time."""
     member = state.members.get(member_id)
     if member is None or member.stage in ENDED:
         return _Step(state)
-    return _drop(_unpiloted(state, member), member_id, TOLD_GONE)
+    return _drop(_unpiloted(state, member), member_id, reason)
 
 
 def _answered(state: TakeOver, member_id: MemberId, answer: Granted | Refused | None) -> _Step:
