@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bridge.coordinators.catalog import Catalog
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import NO_MEMBER_ID, NO_TOPIC_ID, GroupId, TopicId, TopicName, TopicPartition
+from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicId, TopicName, TopicPartition
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
@@ -63,17 +63,19 @@ def refuse_commit(request: Commit, code: ErrorCode) -> OffsetCommitReply:
     """The same code for every partition of the request (K5.2); a topic of which none is named is left out, as by
     Kafka before it looks at anything else (K5.1).
     """
-    return OffsetCommitReply(
-        topics=tuple(
-            CommittedTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=tuple(CommittedPartition(item.partition, code) for item in topic.partitions),
-            )
-            for topic in request.topics
-            if topic.partitions
-        )
-    )
+    return OffsetCommitReply(topics=tuple(topic for topic in _refused_topics(request, code) if topic.partitions))
+
+
+def refuse_judged(request: Commit, code: ErrorCode, catalog: Catalog) -> OffsetCommitReply:
+    """The same where the group has judged what there is of it: of the rest it is said that it is not there."""
+    named = name_missing(_refused_topics(request, code), catalog, by_id=names_ids(request))
+    return OffsetCommitReply(topics=named)
+
+
+def _refused_topics(request: Commit, code: ErrorCode) -> Iterator[CommittedTopic]:
+    for topic in request.topics:
+        partitions = tuple(CommittedPartition(item.partition, code) for item in topic.partitions)
+        yield CommittedTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
 
 
 def split_commit(simple: Commit, metadata_max: int) -> tuple[Commit, Refusals]:
@@ -258,36 +260,30 @@ def merge_delete(
 
 
 def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
-    merged: dict[TopicName, tuple[CommittedTopic, list[CommittedPartition]]] = {}
+    merged: dict[tuple[TopicName, TopicId], tuple[CommittedTopic, list[CommittedPartition]]] = {}
     for topic in topics:
-        merged.setdefault(topic.name, (topic, []))[1].extend(topic.partitions)
+        merged.setdefault((topic.name, topic.topic_id), (topic, []))[1].extend(topic.partitions)
     return tuple(replace(first, partitions=tuple(partitions)) for first, partitions in merged.values())
 
 
 def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:
     """The answer where there was nothing to delete, which is no error (K5.22)."""
-    topics = tuple(
-        CommittedTopic(
-            name=topic.name,
-            partitions=tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions),
-        )
-        for topic in request.topics
-        if topic.partitions
+    return OffsetDeleteReply(
+        error=ErrorCode.NONE, topics=tuple(topic for topic in _not_deleted(request) if topic.partitions)
     )
-    return OffsetDeleteReply(error=ErrorCode.NONE, topics=topics)
+
+
+def _not_deleted(request: OffsetDelete) -> Iterator[CommittedTopic]:
+    for topic in request.topics:
+        partitions = tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions)
+        yield CommittedTopic(name=topic.name, partitions=partitions)
 
 
 def nothing_there(request: OffsetDelete, catalog: Catalog) -> OffsetDeleteReply:
     """The same as Kafka says it that has the group: a partition that is not there is called so, and so is a topic of
     which none is named.
     """
-    named = name_missing(deleted_nothing(request).topics, catalog, by_id=False)
-    bare = tuple(
-        CommittedTopic(name=topic.name, partitions=())
-        for topic in request.topics
-        if not topic.partitions and find_missing(catalog, topic.name, NO_TOPIC_ID, 0, by_id=False)
-    )
-    return OffsetDeleteReply(error=ErrorCode.NONE, topics=named + bare)
+    return OffsetDeleteReply(error=ErrorCode.NONE, topics=name_missing(_not_deleted(request), catalog, by_id=False))
 
 
 def _complete_commit(topic: TopicCommit, catalog: Catalog) -> TopicCommit:
@@ -351,13 +347,23 @@ def known_part(request: Commit, catalog: Catalog) -> Commit:
 
 
 def name_missing(topics: Iterable[CommittedTopic], catalog: Catalog, *, by_id: bool) -> tuple[CommittedTopic, ...]:
-    """Refusals of our own, where a partition that was not seen is called so instead."""
-
-    def named(topic: CommittedTopic, item: CommittedPartition) -> CommittedPartition:
-        code = find_missing(catalog, topic.name, topic.topic_id, item.partition, by_id=by_id)
-        return item if code is None else replace(item, error=code)
-
-    return tuple(replace(topic, partitions=tuple(named(topic, item) for item in topic.partitions)) for topic in topics)
+    """Refusals of our own, where a partition that was not seen is called so instead: those first, and each topic once
+    then, as Kafka 4.3.1 does that turns them away at the front door. A topic without partitions is left out, unless it
+    is turned away itself.
+    """
+    turned_away: list[CommittedTopic] = []
+    judged: list[CommittedTopic] = []
+    for topic in topics:
+        items = [
+            (item, find_missing(catalog, topic.name, topic.topic_id, item.partition, by_id=by_id))
+            for item in topic.partitions
+        ]
+        missing = tuple(replace(item, error=code) for item, code in items if code is not None)
+        there = tuple(item for item, code in items if code is None)
+        is_unknown = not items and find_missing(catalog, topic.name, topic.topic_id, 0, by_id=by_id) is not None
+        turned_away += [replace(topic, partitions=missing)] if missing or is_unknown else []
+        judged += [replace(topic, partitions=there)] if there else []
+    return _each_once((*turned_away, *judged)) if turned_away else tuple(judged)
 
 
 def names_ids(request: Commit) -> bool:

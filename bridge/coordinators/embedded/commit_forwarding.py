@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 
@@ -17,9 +17,9 @@ from bridge.coordinators.offset_requests import (
     has_foreign_members,
     known_part,
     merge_commit,
-    name_missing,
     names_ids,
     refuse_commit,
+    refuse_judged,
     split_commit,
     to_simple_commit,
     without_long_texts,
@@ -115,9 +115,7 @@ class CommitForwarder:
         known = known_part(pending.request, self._catalog)
         begun = self._ways.begin(pending.ref, without_long_texts(known, self._metadata_max))
         if isinstance(begun, CommitRefused):
-            refusal = refuse_commit(pending.request, begun.code)
-            topics = name_missing(refusal.topics, self._catalog, by_id=names_ids(pending.request))
-            self._ways.deliver(pending.ref, replace(refusal, topics=topics))
+            self._ways.deliver(pending.ref, refuse_judged(pending.request, begun.code, self._catalog))
             self.queue.leave(pending.places)
             return
         commit_id = begun.commit_id

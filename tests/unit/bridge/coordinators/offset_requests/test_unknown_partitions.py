@@ -1,9 +1,18 @@
 """Partitions that the cluster does not have, in commits and in refusals (K5.1)."""
 
+from dataclasses import replace
+
 import pytest
 
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.offset_requests import find_missing, known_part, name_missing, nothing_there, refuse_commit
+from bridge.coordinators.offset_requests import (
+    find_missing,
+    known_part,
+    name_missing,
+    nothing_there,
+    refuse_commit,
+    refuse_judged,
+)
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, Topic, TopicId, TopicName
 from translators.dialects.offsets import (
@@ -83,14 +92,29 @@ def test_group_judges_all_when_nothing_was_seen() -> None:
     assert known_part(request, catalog()) == request
 
 
-def test_refusal_calls_missing_partitions_missing() -> None:
-    """The group's code is for partitions that exist."""
-    refusal = refuse_commit(commit_of(("seen", 0), ("seen", 2)), ErrorCode.UNKNOWN_MEMBER_ID)
+def test_refusal_calls_missing_partitions_missing_and_first() -> None:
+    """The group's code is for partitions that exist; Kafka turns the others away before it asks the group (4.3.1)."""
+    refusal = refuse_commit(commit_of(("seen", 0), ("seen", 2), (NEVER, 1)), ErrorCode.UNKNOWN_MEMBER_ID)
     named = name_missing(refusal.topics, catalog(), by_id=False)
-    assert [item.error for topic in named for item in topic.partitions] == [
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [(topic.name, [(item.partition, item.error) for item in topic.partitions]) for topic in named] == [
+        ("seen", [(2, missing), (0, ErrorCode.UNKNOWN_MEMBER_ID)]),
+        (NEVER, [(1, missing)]),
     ]
+
+
+def test_unknown_topic_is_named_where_none_of_its_partitions_is() -> None:
+    """And one that there is left out (4.3.1, K5.1)."""
+    bare = tuple(TopicCommit(name=name, partitions=()) for name in (SEEN.name, NEVER))
+    asked = replace(commit_of(("seen", 0)), topics=(*commit_of(("seen", 0)).topics, *bare))
+    told = refuse_judged(asked, ErrorCode.UNKNOWN_MEMBER_ID, catalog())
+    assert [(topic.name, len(topic.partitions)) for topic in told.topics] == [(NEVER, 0), ("seen", 1)]
+
+
+def test_refusal_in_which_nothing_is_missing_is_told_as_it_was_asked() -> None:
+    """A topic that is named twice is answered twice then, as by Kafka."""
+    refusal = refuse_commit(commit_of(("seen", 1), ("seen", 0)), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert name_missing(refusal.topics, catalog(), by_id=False) == refusal.topics
 
 
 def test_deletion_where_nothing_is_names_what_is_not_there() -> None:
@@ -105,6 +129,6 @@ def test_deletion_where_nothing_is_names_what_is_not_there() -> None:
     )
     told = nothing_there(asked, catalog())
     assert [(one.name, [(item.partition, item.error) for item in one.partitions]) for one in told.topics] == [
-        (SEEN.name, [(0, ErrorCode.NONE), (2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]),
+        (SEEN.name, [(2, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (0, ErrorCode.NONE)]),
         (NEVER, []),
     ]
