@@ -84,7 +84,8 @@ def request_in_newest(request: Request) -> Request:
         case LeaveGroup():
             return replace(request, is_batch=True)
         case ConsumerGroupHeartbeat():
-            return replace(request, has_client_id=True, hidden=None)
+            bare_topics = frozenset() if request.owned is None else request.bare_topics
+            return replace(request, has_client_id=True, hidden=None, bare_topics=bare_topics)
         case DescribeGroups():
             return replace(request, errors_when_missing=True)
         case OffsetCommit():

@@ -11,8 +11,9 @@ class ConsumerGroupHeartbeat:
     """A member joins (epoch 0), lives (epoch > 0) or leaves (-1, -2); fields that did not change are absent.
 
     `rebalance_timeout_ms` is -1 when absent. `has_client_id` is true from version 1 on: the client makes its member id
-    (KIP-1082), so a blank one is invalid at every epoch (K11.4 on 2.1). `hidden`, which is on no wire, is what the
-    member's pattern matches that its client may not DESCRIBE, None where nobody was asked.
+    (KIP-1082), so a blank one is invalid at every epoch (K11.4 on 2.1). `bare_topics` are topics that `owned` names
+    without partitions, which no client is known to do. `hidden`, which is on no wire, is what the member's pattern
+    matches that its client may not DESCRIBE, None where nobody was asked.
     """
 
     group_id: GroupId
@@ -25,6 +26,7 @@ class ConsumerGroupHeartbeat:
     subscribed_topic_regex: str | None = None
     server_assignor: str | None = None
     owned: frozenset[TopicIdPartition] | None = None
+    bare_topics: frozenset[TopicId] = frozenset()
     has_client_id: bool = True
     hidden: frozenset[TopicName] | None = None
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from bridge.engine.apply import apply
 from bridge.engine.commands import GroupType, MemberHeartbeat, Speaks
-from bridge.engine.consumer.membership import Admission, admit, find_leaver, unknown_group
+from bridge.engine.consumer.membership import Admission, admit, find_leaver, full_group, unknown_group
 from bridge.engine.consumer.reconciliation import is_settled, left, refused, session_timeout_ms
 from bridge.engine.consumer.retargeting import kept_seat, take_kept_seat
 from bridge.engine.convert.readiness import find_policy_fault, find_upgrade_fault
@@ -40,9 +40,6 @@ from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH
 # --------------------------------------------------------------------------------------- heartbeats
 # A heartbeat's first phase: refused at sight or by the group, left, or admitted to wait for its answer, which in a
 # group that begins is the wait for more members.
-
-_CODES = {Unready.TOO_LARGE: ErrorCode.GROUP_MAX_SIZE_REACHED}
-"""What a joiner hears where a group can't be converted for it (K3.16); else that there is no such consumer group."""
 
 _REASONS = {
     Unready.POLICY: "online upgrade is disabled",
@@ -177,9 +174,19 @@ def _convert_classic(turn: Turn, command: MemberHeartbeat) -> Refusal | None:
             upgrade(turn, plan, ConversionCause.MEMBER_JOINED)
         return refusal
     turn.notices.append(ConversionFailed(plan))
-    code = _CODES.get(plan.reason, ErrorCode.GROUP_ID_NOT_FOUND)
-    why = _REASONS.get(plan.reason, _UNLOADED)
-    return Refusal(code, f"Cannot upgrade classic group {quote(group_id)} to consumer group because {why}.")
+    return _refuse_conversion(turn.state, classic, plan.reason)
+
+
+def _refuse_conversion(state: Shard, group: ClassicGroup, reason: Unready) -> Refusal:
+    """What a joiner hears where a group stays classic: there is no such consumer group, or one that is full, where all
+    who are in could be converted (K3.16).
+    """
+    most = settings_of(state, group.group_id).group_consumer_max_size
+    if reason is Unready.TOO_LARGE and len(group.members) <= most:
+        return full_group(most)
+    why = _REASONS.get(reason, _UNLOADED)
+    text = f"Cannot upgrade classic group {quote(group.group_id)} to consumer group because {why}."
+    return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, text)
 
 
 def stays_classic(state: Shard, request: ConsumerGroupHeartbeat) -> bool:
@@ -241,7 +248,7 @@ _INVALID: tuple[tuple[Callable[[ConsumerGroupHeartbeat], bool], str], ...] = (
         "RebalanceTimeoutMs must be provided in first request.",
     ),
     (
-        lambda request: _joins(request) and (request.owned is None or bool(request.owned)),
+        lambda request: _joins(request) and (request.owned is None or bool(request.owned or request.bare_topics)),
         "TopicPartitions must be empty when (re-)joining.",
     ),
     (

@@ -62,11 +62,7 @@ def admit(state: Shard, command: MemberHeartbeat) -> Admission | Refusal:
     gets_seat = isinstance(seat, Seat) and seat.replaced is not None
     if not has_room(state, group, request.member_id, request.instance_id if gets_seat else None):
         # Whoever does not get the seat that it names is told so too: Kafka looks at the id first.
-        most = settings_of(state, group.group_id).group_consumer_max_size
-        return Refusal(
-            ErrorCode.GROUP_MAX_SIZE_REACHED,
-            f"The consumer group has reached its maximum capacity of {most} members.",
-        )
+        return full_group(settings_of(state, group.group_id).group_consumer_max_size)
     if isinstance(seat, Refusal):
         return seat
     if seat.member is not None:
@@ -83,6 +79,12 @@ def has_room(state: Shard, group: Group, member_id: MemberId, instance_id: Insta
     """
     is_seated = member_id in group.members or (instance_id is not None and instance_id in group.instances)
     return is_seated or len(group.members) < settings_of(state, group.group_id).group_consumer_max_size
+
+
+def full_group(most: int) -> Refusal:
+    """In Kafka's words (K2.16)."""
+    reason = f"The consumer group has reached its maximum capacity of {most} members."
+    return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, reason)
 
 
 def unknown_group(group_id: GroupId, member_epoch: int) -> Refusal:
@@ -144,13 +146,7 @@ def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | 
     epoch = request.member_epoch
     if epoch in (JOIN_EPOCH, current.epoch):
         return None
-    owned = request.owned
-    if (
-        epoch == current.previous_epoch
-        and epoch < current.epoch
-        and owned is not None
-        and owned <= current.assigned.keys()
-    ):
+    if epoch == current.previous_epoch and epoch < current.epoch and _owns_what_it_was_given(request, current):
         return None
     return Refusal(
         ErrorCode.FENCED_MEMBER_EPOCH,
@@ -159,6 +155,13 @@ def check_epoch(request: ConsumerGroupHeartbeat, current: Current) -> Refusal | 
         + f" member epoch ({epoch}) than the one known by the group coordinator ({current.epoch})."
         " The member must abandon all its partitions and rejoin.",
     )
+
+
+def _owns_what_it_was_given(request: ConsumerGroupHeartbeat, current: Current) -> bool:
+    """Also by topic: of one that a member names without partitions it has to have some (4.3.1)."""
+    if request.owned is None or not request.owned <= current.assigned.keys():
+        return False
+    return request.bare_topics <= {partition.topic_id for partition in current.assigned}
 
 
 def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Seat) -> Admission | Refusal:
@@ -327,15 +330,30 @@ def _wants_other_topics(
     state: Shard, group: Group, hidden: HiddenTopics, before: Subscription | None, after: Subscription
 ) -> bool:
     """Whether the group's epoch must move: names or pattern changed, or what is hidden; a newcomer with topics changes
-    them (K2.23). A pattern that is given up moves it, whatever it matched (4.3.1).
+    them (K2.23). So does a pattern that is given up, whatever it matched (4.3.1), or come to.
     """
     if before is after and hidden is group.hidden:
         return False
     wanted = topic_names_of(state, hidden, after)
+    comes_to_pattern = _comes_to_pattern(state, group, hidden, before, after)
     if before is None:
-        return bool(wanted) or topic_names_of(state, group.hidden, after) != wanted
+        return bool(wanted) or comes_to_pattern or topic_names_of(state, group.hidden, after) != wanted
     gives_pattern_up = before.pattern is not None and after.pattern is None
-    return gives_pattern_up or before.names != after.names or topic_names_of(state, group.hidden, before) != wanted
+    is_told_otherwise = gives_pattern_up or comes_to_pattern or before.names != after.names
+    return is_told_otherwise or topic_names_of(state, group.hidden, before) != wanted
+
+
+def _comes_to_pattern(
+    state: Shard, group: Group, hidden: HiddenTopics, before: Subscription | None, after: Subscription
+) -> bool:
+    """Whether a member has a pattern that it had not, and that others have, or that matches something, be it what it
+    had by another one: Kafka deals out anew then (4.3.1).
+    """
+    pattern = after.pattern
+    resolved = None if pattern is None else state.patterns.get(pattern)
+    if pattern is None or resolved is None or (before is not None and before.pattern == pattern):
+        return False
+    return pattern in group.patterns or bool(resolved.topics - hidden.get(pattern, NO_TOPICS))
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:

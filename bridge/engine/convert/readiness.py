@@ -178,7 +178,7 @@ def read_upgrade(state: Shard, group_id: GroupId, newcomers: int = 0) -> NotConv
     group = state.classic_groups.get(group_id)
     if group is None or group.phase is Phase.DEAD:
         return _missing(state, group_id, GroupType.CONSUMER)
-    fault = _find_foreign(group) or _find_custom(group)
+    fault = _find_foreign(group) or _find_excess(state, group, 0) or _find_custom(group)
     if fault is not None:
         return fault
     read = read_words(group)

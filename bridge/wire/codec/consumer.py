@@ -1,5 +1,7 @@
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe between fields and the consumer dialect (KIP-848, KIP-1082)."""
 
+from collections.abc import Sequence
+
 from bridge.wire.codec.api import (
     ApiCodec,
     Fields,
@@ -19,7 +21,7 @@ from translators.dialects.consumer import (
     DescribedTopicPartitions,
 )
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, GroupId, MemberId, TopicId, TopicIdPartition, TopicName
+from translators.dialects.ids import GroupId, MemberId, TopicId, TopicIdPartition, TopicName
 
 _FIRST_WITH_CLIENT_ID = 1
 
@@ -32,7 +34,7 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
 
     def decode_request(self, record: Record, version: int) -> ConsumerGroupHeartbeat:
         """Fields to request."""
-        names = record.texts("subscribed_topic_names")
+        names, owned = record.texts("subscribed_topic_names"), record.records("topic_partitions")
         return ConsumerGroupHeartbeat(
             group_id=GroupId(record.text("group_id")),
             member_id=MemberId(record.text("member_id")),
@@ -45,7 +47,8 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
             else tuple(TopicName(each) for each in names),
             subscribed_topic_regex=record.nullable_text("subscribed_topic_regex"),
             server_assignor=record.nullable_text("server_assignor"),
-            owned=_owned(record),
+            owned=None if record.is_null("topic_partitions") else topic_id_partitions(owned),
+            bare_topics=_bare_topics(owned),
             has_client_id=version >= _FIRST_WITH_CLIENT_ID,
         )
 
@@ -61,7 +64,7 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
             "subscribed_topic_names": request.subscribed_topic_names,
             "subscribed_topic_regex": request.subscribed_topic_regex,
             "server_assignor": request.server_assignor,
-            "topic_partitions": None if request.owned is None else topic_id_fields(request.owned),
+            "topic_partitions": _owned_fields(request),
         }
 
     def decode_reply(self, record: Record, version: int) -> ConsumerGroupHeartbeatReply:
@@ -97,15 +100,16 @@ class ConsumerGroupHeartbeatCodec(ApiCodec[ConsumerGroupHeartbeat, ConsumerGroup
         return (request.group_id,)
 
 
-def _owned(record: Record) -> frozenset[TopicIdPartition] | None:
-    """What a member says that it has. Who joins has to say so of nothing, by an empty list: topics without partitions
-    are none, and refused as an absent list is (4.3.1, K2.6).
-    """
-    if record.is_null("topic_partitions"):
+def _bare_topics(topics: Sequence[Record]) -> frozenset[TopicId]:
+    return frozenset(TopicId(each.blob("topic_id")) for each in topics if not each.numbers("partitions"))
+
+
+def _owned_fields(request: ConsumerGroupHeartbeat) -> list[Fields] | None:
+    """Equal requests are equal bytes; what is named without partitions comes last."""
+    if request.owned is None:
         return None
-    topics = record.records("topic_partitions")
-    owned = topic_id_partitions(topics)
-    return None if topics and not owned and record.number("member_epoch") == JOIN_EPOCH else owned
+    bare = ({"topic_id": each, "partitions": []} for each in sorted(request.bare_topics))
+    return [*topic_id_fields(request.owned), *bare]
 
 
 def _assignment(record: Record | None) -> frozenset[TopicIdPartition] | None:

@@ -118,6 +118,7 @@ PROFILES: Mapping[str, Mapping[str, str]] = {
     "newest": {},
     "everywhere": {},
     "small": {"group.max.size": "2", "group.consumer.max.size": "2"},
+    "narrow": {"group.consumer.max.size": "1"},
     "delay": {"group.initial.rebalance.delay.ms": "1500"},
     "upgrade": {"group.consumer.migration.policy": "upgrade"},
     "downgrade": {"group.consumer.migration.policy": "downgrade"},

@@ -103,6 +103,14 @@ CHECKS = (
         )
     ),
     native(
+        "the epoch before with a topic without partitions, of its own and of nobody",
+        "K2.18",
+        *(chb("a", 0), chb("b", 0), chb("a", "#a"), full_chb("a", "#a")),
+        chb("a", "#a-1", topic_partitions=Owned(keep={SIX: []})),
+        chb("a", "#a-1", topic_partitions=Owned(keep={"wire-two": []})),
+        shares=True,
+    ),
+    native(
         "a member without an id is given one, v0",
         "K2.6",
         *(chb("a", 0, 0, member_id=""), chb("a", "#a", 0, member_id="@a")),
@@ -239,6 +247,21 @@ PATTERNS = (
         chb("a", 0, subscribed_topic_regex="none-such-.*"),
         Pause(ms=1_000),
         *(chb("a", "#a"), chb("a", "#a", subscribed_topic_regex=""), chb("a", "#a"), describe_consumer()),
+    ),
+    native(
+        "a pattern that matches nothing is another member's, too",
+        "K2.4 K2.23",
+        chb("a", 0, subscribed_topic_names=[], subscribed_topic_regex="none-such-.*"),
+        Pause(ms=1_500),
+        *(chb("a", "#a"), chb("b", 0, subscribed_topic_names=[], subscribed_topic_regex="none-such-.*")),
+        *(chb("a", "#a"), describe_consumer()),
+    ),
+    native(
+        "a member comes to another's pattern, which changes nothing of what it has",
+        "K2.4 K2.23",
+        *(chb("a", 0), chb("b", 0, subscribed_topic_names=[], subscribed_topic_regex="none-such-.*")),
+        Pause(ms=1_500),
+        *(chb("b", "#b"), chb("a", "#a", subscribed_topic_regex="none-such-.*"), chb("b", "#b"), describe_consumer()),
     ),
     native(
         "an empty pattern and no names",

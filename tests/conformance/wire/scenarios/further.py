@@ -64,6 +64,14 @@ SCENARIOS: tuple[Scenario, ...] = (
             ),
         )
     ),
+    replace(
+        mixed(
+            "a KIP-848 member is refused by a classic group that is too large for it",
+            "K3.16",
+            *(*pair(), chb("n", 0), beat("a"), beat("b")),
+        ),
+        profile="narrow",
+    ),
     mixed(
         "an empty consumer group that was left by classic calls",
         "K1.58 K4.42",

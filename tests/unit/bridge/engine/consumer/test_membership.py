@@ -20,6 +20,7 @@ from tests.support.engine_bench import (
     join_request,
     parts,
     static_join_request,
+    topic_id,
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
@@ -112,6 +113,18 @@ def test_previous_epoch_passes_with_owned_partitions_assigned() -> None:
     retries = [beat_request("a", 2, kept), beat_request("a", 2, parts(*range(6))), beat_request("a", 2)]
     fenced = ErrorCode.FENCED_MEMBER_EPOCH
     assert [bench.code(retry) for retry in retries] == [ErrorCode.NONE, fenced, fenced]
+
+
+def test_previous_epoch_with_a_topic_of_which_nothing_is_assigned_is_fenced() -> None:
+    """Also where no partition of it is named (4.3.1, K2.18)."""
+    bench = Bench()
+    bench.join("a")
+    bench.join("b")
+    bench.beat("a")
+    bench.beat("a", bench.assigned("a"))
+    assert bench.current("a").epoch == 3
+    retries = [replace(beat_request("a", 2, parts()), bare_topics=frozenset({topic_id(name)})) for name in (FOO, BAR)]
+    assert [bench.code(retry) for retry in retries] == [ErrorCode.NONE, ErrorCode.FENCED_MEMBER_EPOCH]
 
 
 def test_member_that_begins_anew_under_a_new_instance_id_keeps_its_share() -> None:
@@ -289,6 +302,24 @@ def test_pattern_that_is_given_up_moves_the_epoch(pattern: str) -> None:
     bench.ask(replace(join_request("a"), subscribed_topic_regex=pattern))
     bench.ask(replace(beat_request("a", 2), subscribed_topic_regex=""))
     assert (bench.group.epoch, bench.assigned("a")) == (3, parts(*range(6)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "moves"), [("fo.*", True), ("none", True), ("nothing", False)], ids=["matches", "shared", "neither"]
+)
+def test_pattern_that_is_come_to_moves_the_epoch(pattern: str, moves: bool) -> None:
+    """Where others have it, or it matches something, be it just what the one before did (4.3.1, K2.23)."""
+    bench = Bench()
+    matches = {"f.*": frozenset({FOO}), "fo.*": frozenset({FOO}), "none": frozenset(), "nothing": frozenset()}
+    bench.tell(*(ResolveRegularExpression(one, topics) for one, topics in matches.items()))
+    unnamed = {one: replace(join_request(one), subscribed_topic_names=()) for one in "abc"}
+    bench.ask(replace(unnamed["a"], subscribed_topic_regex="f.*" if pattern == "fo.*" else "nothing-yet"))
+    bench.ask(replace(unnamed["b"], subscribed_topic_regex="none"))
+    epoch, had = bench.group.epoch, bench.assigned("a")
+    bench.ask(replace(beat_request("a", bench.member("a").current.epoch), subscribed_topic_regex=pattern))
+    assert (bench.group.epoch, bench.assigned("a")) == (epoch + moves, had)
+    bench.ask(replace(unnamed["c"], subscribed_topic_regex="none"))
+    assert bench.group.epoch == epoch + moves + 1
 
 
 @pytest.mark.parametrize("member_id", ["", "a"])

@@ -139,6 +139,34 @@ def test_joiner_that_would_be_refused_converts_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("most", "code", "why"),
+    [
+        (1, ErrorCode.GROUP_ID_NOT_FOUND, "because the group size exceeds the consumer group maximum size."),
+        (2, ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum capacity of 2 members."),
+    ],
+)
+def test_joiner_hears_whether_the_group_is_too_large_or_only_full(most: int, code: ErrorCode, why: str) -> None:
+    """Kafka can't convert what is too large by itself, and finds what it converted full (4.3.1, K3.16)."""
+    bench = ConversionBench(EngineSettings(group_consumer_max_size=most))
+    bench.settle(None, None)
+    outcome = bench.tell(bench.bench.command(join_request("new")))
+    answer = outcome.replies[0][1]
+    assert isinstance(answer, MemberAnswer)
+    assert answer.reply.error is code
+    assert (answer.reply.error_message or "").endswith(why)
+    assert len(bench.bench.state.classic_groups[GROUP].members) == 2
+
+
+def test_joiner_of_a_group_that_is_too_large_hears_that_before_why_else_it_stays_classic() -> None:
+    """In Kafka's order (4.3.1, K3.5)."""
+    bench = ConversionBench(EngineSettings(group_consumer_max_size=1))
+    bench.settle(None, None, name="own")
+    fault = find_upgrade_fault(bench.bench.state, GROUP, 1)
+    assert fault is not None
+    assert fault.reason is Unready.TOO_LARGE
+
+
+@pytest.mark.parametrize(
     ("size", "policy", "code"),
     [
         (9, MigrationPolicy.BIDIRECTIONAL, ErrorCode.INVALID_REGULAR_EXPRESSION),

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.engine.commands import MemberHeartbeat, Speaks
 from bridge.engine.consumer.heartbeats import find_fault
-from tests.support.engine_bench import IDENTITY, beat_request, join_request, parts
+from tests.support.engine_bench import IDENTITY, beat_request, join_request, parts, topic_id
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, InstanceId, MemberId, RequestRef
@@ -39,6 +39,7 @@ def code(request: ConsumerGroupHeartbeat, speaks: Speaks = Speaks.CONSUMER) -> E
         replace(JOIN, rebalance_timeout_ms=-1),
         replace(JOIN, owned=None),
         replace(JOIN, owned=parts(0)),
+        replace(JOIN, bare_topics=frozenset({topic_id("foo")})),
         replace(JOIN, subscribed_topic_names=None),
         replace(BEAT, member_epoch=-2),
         replace(BEAT, member_epoch=-3),

@@ -35,9 +35,18 @@ REPLY = ConsumerGroupHeartbeatReply(
 )
 
 
-@pytest.mark.parametrize("asked", [REQUEST, UNCHANGED, replace(REQUEST, owned=frozenset(), subscribed_topic_names=())])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        REQUEST,
+        UNCHANGED,
+        replace(REQUEST, owned=frozenset(), subscribed_topic_names=()),
+        replace(REQUEST, bare_topics=frozenset({TopicId(bytes([3] * 16))})),
+        replace(REQUEST, owned=frozenset(), bare_topics=frozenset({FIRST_ID, SECOND_ID})),
+    ],
+)
 def test_request_of_version_1_arrives_whole(asked: ConsumerGroupHeartbeat) -> None:
-    """Null means unchanged, which differs from empty."""
+    """Null means unchanged, which differs from empty; a topic without partitions is not nothing either."""
     assert request_trip(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, asked) == asked
 
 
