@@ -266,24 +266,18 @@ def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
     return tuple(replace(first, partitions=tuple(partitions)) for first, partitions in merged.values())
 
 
-def deleted_nothing(request: OffsetDelete) -> OffsetDeleteReply:
-    """The answer where there was nothing to delete, which is no error (K5.22)."""
-    return OffsetDeleteReply(
-        error=ErrorCode.NONE, topics=tuple(topic for topic in _not_deleted(request) if topic.partitions)
-    )
-
-
-def _not_deleted(request: OffsetDelete) -> Iterator[CommittedTopic]:
-    for topic in request.topics:
-        partitions = tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions)
-        yield CommittedTopic(name=topic.name, partitions=partitions)
-
-
 def nothing_there(request: OffsetDelete, catalog: Catalog) -> OffsetDeleteReply:
-    """The same as Kafka says it that has the group: a partition that is not there is called so, and so is a topic of
-    which none is named.
+    """The answer where there was nothing to delete, which is no error (K5.22), as Kafka says it that has the group: a
+    partition that is not there is called so, and so is a topic of which none is named.
     """
-    return OffsetDeleteReply(error=ErrorCode.NONE, topics=name_missing(_not_deleted(request), catalog, by_id=False))
+    topics = (
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions),
+        )
+        for topic in request.topics
+    )
+    return OffsetDeleteReply(error=ErrorCode.NONE, topics=name_missing(topics, catalog, by_id=False))
 
 
 def _complete_commit(topic: TopicCommit, catalog: Catalog) -> TopicCommit:

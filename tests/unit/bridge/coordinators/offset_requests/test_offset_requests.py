@@ -10,7 +10,6 @@ from functools import partial
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.offset_requests import (
     allowed_groups,
-    deleted_nothing,
     merge_commit,
     merge_delete,
     merge_fetch,
@@ -161,6 +160,19 @@ def test_refused_commit_says_nothing_of_a_topic_without_partitions() -> None:
     assert [topic.name for topic in told.topics] == ["a"]
 
 
+def deleted(request: OffsetDelete) -> OffsetDeleteReply:
+    """The broker deletes all of it."""
+    topics = (
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(CommittedPartition(partition, ErrorCode.NONE) for partition in topic.partitions),
+        )
+        for topic in request.topics
+        if topic.partitions
+    )
+    return OffsetDeleteReply(error=ErrorCode.NONE, topics=tuple(topics))
+
+
 def deletion(*topics: tuple[str, tuple[int, ...]]) -> OffsetDelete:
     """An OffsetDelete of these partitions."""
     return OffsetDelete(
@@ -179,7 +191,7 @@ def test_deletion_of_a_topic_named_twice_is_answered_as_by_kafka() -> None:
     request = deletion(("a", (0, 0)), ("a", (1,)), ("b", ()), ("b", (0,)))
     allowed, refused = split_delete(request, frozenset({TopicName("a")}))
     none, subscribed = ErrorCode.NONE, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-    assert rows(merge_delete(request, deleted_nothing(allowed), refused).topics) == [
+    assert rows(merge_delete(request, deleted(allowed), refused).topics) == [
         ("a", [(0, subscribed), (0, subscribed)]),
         ("a", [(1, subscribed)]),
         ("b", [(0, none)]),
@@ -192,7 +204,7 @@ def test_deletion_with_a_partition_that_is_not_there_names_it_first_and_each_top
     missing, none = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE
     found = (
         CommittedTopic(name=TopicName("a"), partitions=(CommittedPartition(9, missing),)),
-        *deleted_nothing(deletion(("a", (0, 1)), ("b", (0,)))).topics,
+        *deleted(deletion(("a", (0, 1)), ("b", (0,)))).topics,
     )
     assert rows(merge_delete(request, OffsetDeleteReply(error=none, topics=found), ()).topics) == [
         ("a", [(9, missing), (0, none), (1, none)]),
@@ -203,7 +215,7 @@ def test_deletion_with_a_partition_that_is_not_there_names_it_first_and_each_top
 def test_deletion_of_nothing_in_a_topic_that_is_not_there_is_answered_with_its_name() -> None:
     """Kafka 4.3.1 adds the topic at its front door; of one that is there, nothing is said."""
     request = deletion(("a", (0,)), ("none", ()), ("b", ()))
-    found = (CommittedTopic(name=TopicName("none"), partitions=()), *deleted_nothing(deletion(("a", (0,)))).topics)
+    found = (CommittedTopic(name=TopicName("none"), partitions=()), *deleted(deletion(("a", (0,)))).topics)
     merged = merge_delete(request, OffsetDeleteReply(error=ErrorCode.NONE, topics=found), ())
     assert rows(merged.topics) == [("none", []), ("a", [(0, ErrorCode.NONE)])]
 

@@ -289,37 +289,6 @@ async def test_member_whose_client_was_told_that_it_is_none_is_waited_for_no_mor
         assert isinstance(refused_then, OffsetCommit), "of a member that is none"
 
 
-@pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID])
-@pytest.mark.parametrize("is_commit", [False, True], ids=["beats", "commits"])
-@pytest.mark.parametrize("is_mapped", [False, True], ids=["passes", "mapped"])
-async def test_member_whose_broker_put_it_out_is_waited_for_no_more(
-    code: ErrorCode, is_commit: bool, is_mapped: bool, autojump_clock: MockClock
-) -> None:
-    """Its client joins anew, and that waited for the move, which waited two sessions for a member that was none."""
-    async with moving_world() as world:
-        world.at_broker(TWO_MEMBERS)
-        if is_mapped:
-            seat = MappedSeat(
-                member_id=MemberId("b"), generation=GENERATION, seat_id=MemberId("b"), seat_generation=GENERATION
-            )
-            world.mapped.put(GROUP, seat)
-            world.router.move_member(GROUP, MemberId("b"), Road.MAPPED)
-        await world.order(Road.UPSTREAM)
-        world.beat("a")
-        asking = commit_request(GENERATION, "b") if is_commit else Heartbeat(GROUP, GENERATION, MemberId("b"), None)
-        told = error_reply(asking, code)
-        asked, joining = world.send("b", asking), world.send("new", classic_join(""))
-        world.answer("b", told)
-        assert world.reply(asked) == told
-        world.answer("a", NOT_FOUND)
-        world.answer("a", granted(GENERATION, 0))
-        done = world.progress()
-        assert (done.stage, done.count(MemberStage.MOVED), done.count(MemberStage.GONE)) == (MoveStage.DONE, 1, 1)
-        assert next(one.detail for one in done.members if one.member_id == "b").startswith("UNKNOWN_MEMBER_ID: its")
-        await trio.sleep(0.1)
-        assert world.code(joining) is ErrorCode.MEMBER_ID_REQUIRED, "on the group's new road"
-
-
 async def test_lost_connection_leaves_the_member_to_be_asked_for_by_its_next_one(autojump_clock: MockClock) -> None:
     """Whether the broker has switched it is not known: until it is, none of its requests reaches the broker."""
     async with moving_world() as world:
