@@ -3,6 +3,7 @@
 The same input always gives the same count, on any machine and under any load.
 """
 
+import gc
 import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ def work_of(run: Callable[[], object]) -> Work:
     """Count what `run` does; an exception is an end like any other."""
     counter = _Counter()
     before = sys.gettrace()
+    # A collection that falls into it would run the finalizers of others, which are lines, too.
+    was_collecting = gc.isenabled()
+    gc.disable()
     was_tracing = tracemalloc.is_tracing()
     if not was_tracing:
         tracemalloc.start()
@@ -41,6 +45,8 @@ def work_of(run: Callable[[], object]) -> Work:
             run()
     finally:
         sys.settrace(before)
+        if was_collecting:
+            gc.enable()
         counter.count()
         if not was_tracing:
             tracemalloc.stop()
