@@ -88,7 +88,7 @@ class Evidence:
             return "The log does not say who was a member at its end."
         if classic:
             speaking = counted(classic, "member speaks", "members speak")
-            return f"{speaking} the classic protocol, of {members} in all: for the new one they need the bridge."
+            return f"{speaking} the classic protocol, of {members} in all: for the new one the bridge is needed."
         all_of_it = counted(members, "member")
         if road == Road.EMBEDDED.value:
             return f"The group ({all_of_it}) speaks the new protocol, but the bridge coordinates it: move it back."
