@@ -561,8 +561,7 @@ class Settings(KafkaSettings):
     events_topic: str = key(
         "events.topic",
         "",
-        "Topic that events are sent to, too; empty: none. Needs the extra `demo` (its client). To brokers of "
-        "`bootstrap` they go in the TLS and by the login of `upstream`, to others without.",
+        "Topic of events; empty: none. At brokers of `bootstrap` in TLS and login of `upstream`. Needs extra `demo`.",
     )
     events_bootstrap: Names = names(
         "events.bootstrap", (), "Brokers of that topic, HOST:PORT each; none: those of `bootstrap`."
