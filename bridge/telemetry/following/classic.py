@@ -117,7 +117,7 @@ class ClassicFollower:
         leaves out it never took up, and hears of first when it gets it again. Who shares out decides whether it does.
         """
         left_out = member.assigned - (join.inputs.owned or NO_PARTITIONS)
-        is_lasting = self._counts_generations(group) and not member.is_eager and member.is_unaware
+        is_lasting = self._counts_generations(group) and not member.is_eager and member.is_unaware_of(left_out)
         member.leave_out(left_out if is_lasting else NO_PARTITIONS)
         self._writer.release(group, member, left_out - member.left_out, at_us)
 

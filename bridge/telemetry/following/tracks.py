@@ -145,17 +145,15 @@ class MemberTrack:
         return self.phase is Phase.STABLE and not self.told
 
     @property
-    def is_unaware(self) -> bool:
-        """Whether its application may not have heard of what it was given: it was told nothing, and used nothing since.
-
-        A client that has just learned of one partition more uses the others.
-        """
-        return not self.told and self.has_used_nothing
-
-    @property
     def has_used_nothing(self) -> bool:
         """Whether it has neither fetched nor committed anything since it was given something."""
         return self.owes_commit and self.assigned <= self.unfetched
+
+    def is_unaware_of(self, partitions: Partitions) -> bool:
+        """Whether its application may not have heard that it has these: nobody told it to give anything up, and since
+        it was given something it has committed nothing, and fetched from none of these. It goes on with the others.
+        """
+        return not self.told and self.owes_commit and partitions <= self.unfetched
 
     def gets_again(self, partitions: Partitions) -> bool:
         """Whether it gave all of these up in the generation that it is in, and had not used anything by then."""

@@ -123,14 +123,14 @@ def _form_cooperative(ears: Ears) -> None:
     del ears.log.events[:]
 
 
-def _meet_again(ears: Ears, of_b: tuple[int, ...], shares: Mapping[str, tuple[int, ...]]) -> None:
+def _meet_again(ears: Ears, of_b: tuple[int, ...], shares: Mapping[str, tuple[int, ...]], generation: int = 2) -> None:
     """Both join again, `b` with what it says it has, and are given these shares."""
     word = "cooperative-sticky"
     second, first = ears.ask(join("b", word, owned=of_b)), ears.ask(join("a", word, owned=(0,)))
-    ears.answer(first, joined("a", 2, leader="a", members=("a", "b")))
-    ears.answer(second, joined("b", 2, leader="a"))
-    ears.pass_by(sync("a", 2, shares), synced(*shares["a"]))
-    ears.pass_by(sync("b", 2), synced(*shares["b"]))
+    ears.answer(first, joined("a", generation, leader="a", members=("a", "b")))
+    ears.answer(second, joined("b", generation, leader="a"))
+    ears.pass_by(sync("a", generation, shares), synced(*shares["a"]))
+    ears.pass_by(sync("b", generation), synced(*shares["b"]))
 
 
 def _of_partitions(ears: Ears) -> list[str]:
@@ -149,6 +149,18 @@ def test_cooperative_member_that_never_heard_of_its_share_has_given_nothing_up()
     _meet_again(ears, (), {"a": (0,), "b": (1,)})
     assert _of_partitions(ears) == []
     assert ears.log.lines("b").count("told revoke by Heartbeat") == 0
+
+
+def test_cooperative_member_that_never_heard_of_one_partition_more_has_given_nothing_up() -> None:
+    """It goes on with those that it has had all along: what it fetches of them says nothing of the new one."""
+    ears = Ears()
+    _form_cooperative(ears)
+    member = ears.follower.groups[GROUP].members[MemberId("b")]
+    member.end_fetch(member.unfetched)
+    member.commit()
+    _meet_again(ears, (1,), {"a": (0,), "b": (1, 2)})
+    _meet_again(ears, (1,), {"a": (0,), "b": (1, 2)}, generation=3)
+    assert _of_partitions(ears) == ["b partitions-assigned t-2"]
 
 
 def test_what_it_never_heard_of_is_free_where_another_one_gets_it() -> None:
