@@ -27,6 +27,7 @@ class Trial:
 
     `is_whole`: where some waits are longer, all members of such a rebalance have them. `drift`: how much longer waits
     are at the end than at the beginning, on both arms. `idle`: the share of members that a rebalance leaves alone.
+    `is_within`: each rebalance has members of both arms, which have in common what all of it have.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Trial:
     is_whole: bool = False
     drift: float = 0.0
     idle: float = 0.0
+    is_within: bool = False
 
 
 ALIKE = (
@@ -54,6 +56,8 @@ ALIKE = (
     Trial(name="Pareto, 3 members, correlation 0.9", is_pareto=True, members=3, correlation=0.9),
     Trial(name="lognormal, waits grow fivefold on both arms", drift=4.0),
     Trial(name="lognormal, seven of ten members left alone", idle=0.7),
+    Trial(name="lognormal, 10 members, correlation 0.9, 800 pairs", correlation=0.9, pairs=800),
+    Trial(name="lognormal, 10 members of each arm in one rebalance, correlation 0.9", correlation=0.9, is_within=True),
 )
 DIFFERENT = (
     Trial(name="50 % slower, 200 pairs", factor=1.5, pairs=200),
@@ -73,21 +77,24 @@ def play(trial: Trial, runs: int, seed: int) -> dict[Verdict, float]:
     counts = dict.fromkeys(Verdict, 0)
     control = replace(trial, factor=1.0, long_share=0.0)
     for _ in range(runs):
-        found = judge(
-            [
-                Pair(control=_rebalance(control, at, random), treatment=_rebalance(trial, at, random))
-                for at in range(trial.pairs)
-            ],
-            RULES,
-        )
+        found = judge([_pair(control, trial, at, random) for at in range(trial.pairs)], RULES)
         assert found is not None
         counts[found.verdict] += 1
     return {verdict: count / runs for verdict, count in counts.items()}
 
 
-def _rebalance(trial: Trial, at: int, random: np.random.Generator) -> tuple[float, ...]:
+def _pair(control: Trial, trial: Trial, at: int, random: np.random.Generator) -> Pair:
+    shared = random.normal()
+    other = shared if trial.is_within else random.normal()
+    return Pair(
+        control=_rebalance(control, at, shared, random),
+        treatment=_rebalance(trial, at, other, random),
+    )
+
+
+def _rebalance(trial: Trial, at: int, shared: float, random: np.random.Generator) -> tuple[float, ...]:
     """How long each member waits: normal scores with a part in common, turned into the distribution wanted."""
-    shared, own = random.normal(), random.normal(size=trial.members)
+    own = random.normal(size=trial.members)
     scores = np.sqrt(trial.correlation) * shared + np.sqrt(1 - trial.correlation) * own
     waits = _pareto(scores) if trial.is_pareto else np.exp(trial.spread * scores)
     waits = waits * trial.factor * (1 + trial.drift * at / trial.pairs)

@@ -1,6 +1,7 @@
 """Bets against a hypothesis that run along with values: a fortune of 1/alpha is as rare as alpha where it holds."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 EVEN = 0.5
@@ -16,18 +17,28 @@ LEAST, MOST = 0.0, 1.0
 """No mean lies beyond."""
 
 
-def bet(
-    values: Sequence[float], mean: float, *, upward: bool, boldness: float = BOLDNESS, variance: float = EVEN**2
-) -> list[float]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How stakes are chosen: what part of all that could be lost is risked at most, and which variance is expected
+    before the first value. `believed` is the mean that is taken for the true one; without it, it is what was seen so
+    far, which early on says little, so that a bet which is right wins late.
+    """
+
+    boldness: float = BOLDNESS
+    variance: float = EVEN**2
+    believed: float | None = None
+
+
+def bet(values: Sequence[float], mean: float, *, upward: bool, style: Style) -> list[float]:
     """The fortune after each value of a bet that they are larger (upward) or smaller than `mean`, beginning with 1.
 
-    Values lie in 0 to 1. Each stake depends on earlier values only, and can't lose more than is there; `variance` is
-    what is expected before the first.
+    Values lie in 0 to 1. Each stake depends on earlier values only, and can't lose more than is there.
     """
-    least, most = (0.0, boldness / mean) if upward else (-boldness / (1 - mean), 0.0)
+    least, most = (0.0, style.boldness / mean) if upward else (-style.boldness / (1 - mean), 0.0)
     fortune, fortunes = 1.0, list[float]()
-    for value, (seen, spread) in zip(values, _before(values, variance), strict=True):
-        fortune *= 1 + _stake(seen - mean, spread, least, most) * (value - mean)
+    for value, (seen, spread) in zip(values, _before(values, style.variance), strict=True):
+        gap = (seen if style.believed is None else style.believed) - mean
+        fortune *= 1 + _stake(gap, spread, least, most) * (value - mean)
         fortunes.append(fortune)
     return fortunes
 

@@ -14,25 +14,31 @@ hypothesis holds, and so is the mean of several, so it exceeds 1/alpha at *any* 
 (Ville, 1939): one may look after every pair and stop. Bets on bounded means: Waudby-Smith and Ramdas, 2024 (Estimating
 means of bounded random variables by betting, JRSS B 86). Bets on symmetry: Ramdas, Ruf, Larsson and Koolen, 2020
 (Admissible anytime-valid sequential inference must rely on nonnegative martingales). The mean of e-values: Vovk and
-Wang, 2021 (E-values: calibration, combination and applications, Annals of Statistics 49). The interval of the
+Wang, 2021 (E-values: calibration, combination and applications, Annals of Statistics 49); bets that are best where a
+given alternative holds: Grünwald, de Heide and Koolen, 2024 (Safe testing, JRSS B 86). The interval of the
 difference of means: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024 (Time-uniform central limit theory and
 asymptotic confidence sequences, Annals of Statistics 52); asymptotic, so no verdict rests on it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import accumulate
 from math import inf, log, sqrt
 from statistics import NormalDist, correlation, fmean, pstdev
 
-from bridge.migration.canary.betting import EVEN, bet, bet_on_signs, mean_bounds
+from bridge.migration.canary.betting import EVEN, Style, bet, bet_on_signs, mean_bounds
 from bridge.migration.canary.pairing import Pair
 from bridge.migration.canary.scoring import TAIL_WARM_UP, TAILS, Score, Scored, quantile, score
 
-TAIL_BOLDNESS = 0.95
-TAIL_VARIANCE = 0.01
+OPEN_MINDED = Style()
+"""Goes by what was seen so far."""
+OF_TAILS = Style(boldness=0.95, variance=0.01)
 """Differences of tails are small: a bet on them may be bolder, and expects less spread before it has seen any."""
+BELIEF_SHARE = 0.8
+"""So much of what is bet against a worse treatment believes that the arms are alike, and wins soonest where they are;
+the rest goes by what was seen, for those that are a little worse, or better.
+"""
 TIGHTEST_PAIRS = 200
 """The bounds of the difference of means are tightest after so many pairs."""
 INDEPENDENT_P = 0.001
@@ -152,7 +158,7 @@ def decide(scores: Sequence[Score], rules: Rules) -> Finding:
 
 def fortune_against_alike(scores: Sequence[Score]) -> list[float]:
     """What bets against arms that are alike have made after each pair: on the centre and on each tail, a third each."""
-    bets = [bet([one.win for one in scores], EVEN, upward=True)]
+    bets = [bet([one.win for one in scores], EVEN, upward=True, style=OPEN_MINDED)]
     bets += [bet_on_signs([one.excesses[tail] for one in scores]) for tail in range(len(TAILS))]
     return [sum(fortunes) / len(bets) for fortunes in zip(*bets, strict=True)]
 
@@ -162,13 +168,19 @@ def fortune_against_worse(scores: Sequence[Score], rules: Rules) -> list[float]:
 
     Each counts as rich as it ever was: both have to be won, not at the same look.
     """
-    of_wins = bet([one.win for one in scores], EVEN + rules.margin, upward=False)
+    of_wins = _against_more([one.win for one in scores], EVEN + rules.margin, OPEN_MINDED)
     # The difference lies in -1 to 1, and a bet is on what lies in 0 to 1.
     at_stake = [(one.excesses[0] + 1) / 2 for one in scores[TAIL_WARM_UP:]]
     worst = (rules.tail_margin + 1) / 2
     of_tail = [1.0] * min(TAIL_WARM_UP, len(scores))
-    of_tail += bet(at_stake, worst, upward=False, boldness=TAIL_BOLDNESS, variance=TAIL_VARIANCE)
+    of_tail += _against_more(at_stake, worst, OF_TAILS)
     return [min(richest) for richest in zip(accumulate(of_wins, max), accumulate(of_tail, max), strict=True)]
+
+
+def _against_more(values: Sequence[float], mean: float, style: Style) -> list[float]:
+    """What two bets against this mean, or a larger one, have made together."""
+    seen, believed = (bet(values, mean, upward=False, style=one) for one in (style, replace(style, believed=EVEN)))
+    return [BELIEF_SHARE * two + (1 - BELIEF_SHARE) * one for one, two in zip(seen, believed, strict=True)]
 
 
 def win_rate(scores: Sequence[Score], alpha: float) -> Interval:

@@ -12,8 +12,10 @@ TAILS = (0.95, 0.99)
 """The quantiles of all earlier pairs whose excess is looked at; a pass has to be certain at the first of them."""
 TAIL_WARM_UP = 20
 """So many pairs make the first thresholds before anything is staked on tails."""
-RECENT_PAIRS, THRESHOLD_PAIRS = 200, 10
-"""Thresholds come from so many pairs at most, the newest before, and each holds for so many."""
+RECENT_PAIRS, THRESHOLD_PAIRS = 100, 10
+"""Thresholds come from so many pairs at most, the newest before, and each holds for so many. Where load grows, those of
+more pairs lag behind, and more members are beyond them on both sides, which tells less.
+"""
 NEARER_TO_NEXT = 0.5
 
 
