@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version as version_of
 from math import inf
@@ -62,7 +62,11 @@ NAMES_ASKED_EVERY_MS = 1_000
 """Whoever comes for a broker that the cluster has not named has it asked again, all of them together so often."""
 UNREACHED_MS = 60_000
 """So long it is told of a broker that it could not be reached, since nobody may have tried again."""
+UNHEARD_MS = 10_000
+"""So long a broker that did not say what it speaks is not asked again where it is known what it spoke."""
 SASL_ANSWER_BYTES_MAX = 65_536
+VERSIONS_BYTES_MAX = 1_048_576
+"""Kafka's own answer has less than 1 kB: 64 MiB of what might be one were read for ten seconds, and nobody served."""
 _SIGNS_OF_LIFE = frozenset(
     {
         Finding.ANSWERED_A_STRANGER,
@@ -73,6 +77,16 @@ _SIGNS_OF_LIFE = frozenset(
     }
 )
 """What only a broker of the cluster can have said."""
+
+
+@dataclass(slots=True)
+class _VersionsQuestion:
+    """What one broker speaks, asked for by one client for all who come meanwhile."""
+
+    turn: trio.Lock = field(default_factory=trio.Lock)
+    failed_since_ms: float = -inf
+    failed_ms: float = -inf
+    """When the last one that got no answer began, and when it ended."""
 
 
 class UpstreamCluster:
@@ -102,7 +116,7 @@ class UpstreamCluster:
         self._settings = settings
         self._listen_for = listen_for
         self._offered: dict[int | None, tuple[int, Offered]] = {}
-        self._questions: dict[int | None, trio.Lock] = {}
+        self._questions: dict[int | None, _VersionsQuestion] = {}
         self._question_of_names = trio.Lock()
         self._names_asked_ms = -NAMES_ASKED_EVERY_MS
         self._unreached: dict[int, tuple[int, str]] = {}
@@ -312,15 +326,24 @@ class UpstreamCluster:
         return known[1]
 
     async def offered(self, broker_id: int | None) -> Offered | None:
-        """What the broker speaks; while it is down, what it or any other broker of the cluster spoke."""
+        """What the broker speaks; while it is down, what it or any other broker of the cluster spoke.
+
+        Nobody waits for more than two questions, and nobody for one where something is known: a hundred members of
+        groups that are coordinated here had each a question of its own to a broker that was frozen, one after the
+        other, and the last was answered after eight minutes.
+        """
         known = self.offered_nowait(broker_id)
         if known is not None:
             return known
-        async with self._questions.setdefault(broker_id, trio.Lock()):
+        came_ms, question = now_ms(), self._questions.setdefault(broker_id, _VersionsQuestion())
+        _, stale = self._offered.get(broker_id) or next(iter(self._offered.values()), (0, None))
+        if stale is not None and (question.turn.locked() or came_ms - question.failed_ms < UNHEARD_MS):
+            return stale
+        async with question.turn:
             fresh = self.offered_nowait(broker_id)
-            if fresh is not None:
-                return fresh
-            stale = self._offered.get(broker_id) or next(iter(self._offered.values()), None)
+            if fresh is not None or question.failed_since_ms >= came_ms:
+                return fresh or stale
+            began_ms = now_ms()
             limits = self._settings.limits
             wait_max_s = (self._settings.connect_timeout_ms if stale else limits.upstream_wait_max_ms) / 1000
             with trio.move_on_after(wait_max_s):
@@ -329,7 +352,8 @@ class UpstreamCluster:
                     self._offered[broker_id] = (now_ms(), self._offer(answer))
                     self._remember()
                     return self._offered[broker_id][1]
-            return None if stale is None else stale[1]
+            question.failed_since_ms, question.failed_ms = began_ms, now_ms()
+            return stale
 
     def _offer(self, answer: ApiVersionsAnswer) -> Offered:
         offered = offer(
@@ -362,7 +386,7 @@ class UpstreamCluster:
 
     async def _ask_version(self, transport: SocketTransport, version: int) -> ApiVersionsAnswer:
         request = api_versions_request(version, version, OWN_CLIENT_ID, OWN_SOFTWARE)
-        frame = await exchange(transport, request, self._settings.limits.rewritten_answer_bytes_max)
+        frame = await exchange(transport, request, VERSIONS_BYTES_MAX)
         header = read_response_header(frame, ApiKey.API_VERSIONS, version)
         assert header is not None, "the frame is whole"
         return read_api_versions(version, frame, header.body_offset)

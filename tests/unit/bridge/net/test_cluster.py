@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from bridge.migration.route import Road, Rule
-from bridge.net.cluster import UpstreamCluster
+from bridge.net.cluster import UNHEARD_MS, UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.net.own_login import TokenFile
 from bridge.net.settings import ProxySettings
@@ -19,6 +19,7 @@ from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address, Advertised, Directory
 from bridge.session.limits import Limits
 from bridge.wire.apis import ApiKey
+from bridge.wire.frames import RequestHeader
 from bridge.wire.sasl import Credentials, Mechanism
 from bridge.wire.versions import KNOWN, VersionRange
 from tests.support.front import settings_for
@@ -105,6 +106,87 @@ async def test_stale_versions_serve_while_the_broker_is_down(autojump_clock: tri
     await trio.sleep(2)
     assert cluster.offered_nowait(None) is None
     assert await cluster.offered(None) == fresh
+
+
+class FrozenBroker(ScriptedBroker):
+    """Takes connections and requests without a word while it is frozen."""
+
+    is_frozen = False
+
+    async def answer(self, stream: trio.SocketStream, header: RequestHeader) -> None:
+        """Answer one request, or none."""
+        if not self.is_frozen:
+            await super().answer(stream, header)
+
+
+LIMIT_S = ProxySettings.connect_timeout_ms / 1000
+
+
+async def test_nobody_waits_for_a_broker_that_is_asked_already_where_it_is_known_what_it_spoke(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A hundred members of a group that is coordinated here waited five seconds each, one after the other."""
+    broker, waited = FrozenBroker(), list[int]()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), versions_max_age_ms=1_000))
+        assert await cluster.offered(None) is not None
+        broker.is_frozen = True
+        await trio.sleep(2)
+
+        async def ask() -> None:
+            began = trio.current_time()
+            assert await cluster.offered(None) is not None
+            waited.append(round(trio.current_time() - began))
+
+        async with trio.open_nursery() as askers:
+            for _ in range(100):
+                askers.start_soon(ask)
+        assert sorted(waited) == [0] * 99 + [LIMIT_S]
+        await ask()
+        assert waited[-1] == 0, "it is left alone for a while"
+        await trio.sleep(UNHEARD_MS / 1000)
+        await ask()
+        assert waited[-1] == LIMIT_S
+        nursery.cancel_scope.cancel()
+
+
+async def test_nobody_waits_for_more_than_two_questions_of_others(autojump_clock: trio.testing.MockClock) -> None:
+    """Of a broker that never said anything the hundredth was told after a quarter of an hour that it is away."""
+    limits = Limits(upstream_wait_max_ms=3_000)
+    settings = replace(settings_for(ScriptedBroker(port=free_port())), limits=limits)
+    cluster, waited = cluster_for(settings), list[float]()
+
+    async def ask(after_s: float) -> None:
+        await trio.sleep(after_s)
+        began = trio.current_time()
+        assert await cluster.offered(None) is None
+        waited.append(trio.current_time() - began)
+
+    async with trio.open_nursery() as askers:
+        for number in range(100):
+            askers.start_soon(ask, number % 10 / 10)
+    assert max(waited) < 2 * 3 + 1
+    assert min(waited) >= 3
+
+
+async def test_question_whose_client_hangs_up_is_asked_by_the_next(autojump_clock: trio.testing.MockClock) -> None:
+    """That it got no answer says nothing of the broker."""
+    broker = FrozenBroker()
+    broker.is_frozen = True
+    async with trio.open_nursery() as nursery:
+        await nursery.start(broker.serve)
+        cluster = cluster_for(replace(settings_for(broker), limits=Limits(upstream_wait_max_ms=60_000)))
+
+        async def ask_and_hang_up() -> None:
+            with trio.move_on_after(5):
+                await cluster.offered(None)
+            broker.is_frozen = False
+
+        nursery.start_soon(ask_and_hang_up)
+        await trio.sleep(1)
+        assert await cluster.offered(None) is not None
+        nursery.cancel_scope.cancel()
 
 
 async def test_bootstrap_list_is_tried_in_turn() -> None:
