@@ -160,7 +160,8 @@ class RequestCutter:
             return self._head_from_view(view, position)
         except MalformedFrame as error:
             start = bytes(self._held[:LENGTH_BYTES]) or bytes(view[position : position + LENGTH_BYTES])
-            return Rejected(_reason(start, self._limits, self.frame_bytes_max), str(error))
+            most = self.frame_bytes_max if self._raw is None else self._login_bytes_max
+            return Rejected(_reason(start, self._limits, most), str(error))
 
     def _rest(self, view: memoryview, position: int) -> Rest | None:
         end = min(len(view), position + self._left)
@@ -253,9 +254,16 @@ class RequestCutter:
             return Rejected(CloseReason.RAW_SASL, f"client {header.client_id!r}")
         return Head(*said_as_next(header, frame), 0)
 
+    @property
+    def _login_bytes_max(self) -> int:
+        """How long a step of a login may be that is held whole, also of whom every other request may be longer: bare
+        tokens of 100 MiB, of whoever came to a cluster without logins, were held four times over.
+        """
+        return min(self.frame_bytes_max, self._limits.unauthenticated_frame_bytes_max)
+
     def _token(self, raw: RawLogin, view: memoryview, position: int) -> Head | None:
         held = self._held
-        while (wanted := token_end(held, self.frame_bytes_max)) > len(held):
+        while (wanted := token_end(held, self._login_bytes_max)) > len(held):
             end = self._hold(view, position, wanted - len(held))
             if end is None:
                 return None
@@ -279,7 +287,9 @@ class RequestCutter:
                 return Rejected(CloseReason.GROUP_FRAME_TOO_LARGE, detail)
             return header.frame_bytes
         if key == ApiKey.SASL_HANDSHAKE and header.api_version == 0:
-            return header.frame_bytes
+            size, most = header.frame_bytes - LENGTH_BYTES, self._login_bytes_max
+            seen = f"SaslHandshake v0 of {size} bytes, at most {most} are read"
+            return header.frame_bytes if size <= most else Rejected(CloseReason.UNAUTHENTICATED_FRAME, seen)
         if key == ApiKey.PRODUCE and produce_is_answered(header, memoryview(data)) is None:
             if len(data) >= min(header.frame_bytes, ACKS_PREFIX_BYTES_MAX):
                 return Rejected(CloseReason.MALFORMED_REQUEST, f"no acks in the first {len(data)} bytes of PRODUCE")

@@ -1,5 +1,6 @@
 """Cutting what a client sends."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,6 +207,35 @@ def test_raw_login_that_can_not_be_followed_ends_its_connection() -> None:
         refused = cutter.cut(memoryview(length.to_bytes(4, "big", signed=True)), 0)
         assert isinstance(refused, Rejected)
         assert refused.reason is reason
+
+
+def claimed(api_key: int, version: int, size: int) -> bytes:
+    """The beginning of a request that says that it has so many bytes."""
+    frame = request(api_key, version, 1, b"\x00\x0dSCRAM-SHA-256" + bytes(300_000))
+    return size.to_bytes(4, "big") + frame[4:]
+
+
+HUNDRED_MIB = Limits().frame_bytes_max
+
+
+@pytest.mark.parametrize("reads_fetch", [False, True])
+@pytest.mark.parametrize("api_key", [*ApiKey, 10_000])
+def test_no_request_is_held_that_is_as_long_as_requests_may_be(api_key: int, reads_fetch: bool) -> None:
+    """Whatever it asks: those that are held whole have bounds of their own, and of others their beginning is read."""
+    for version in range(19):
+        cutter = RequestCutter(Limits(), reads_fetch=lambda: reads_fetch)
+        cut = cutter.cut(memoryview(claimed(api_key, version, HUNDRED_MIB)), 0)
+        assert isinstance(cut, (Head, Rejected)), (version, cutter.bytes_held)
+        assert not isinstance(cut, Head) or cut.left, version
+
+
+def test_no_token_without_header_is_held_that_is_as_long_as_requests_may_be() -> None:
+    """On a cluster without logins, too, where everybody may send requests of 100 MiB."""
+    cutter = RequestCutter(Limits())
+    assert isinstance(cutter.cut(memoryview(RAW), 0), Head)
+    refused = cutter.cut(memoryview(HUNDRED_MIB.to_bytes(4, "big")), 0)
+    assert isinstance(refused, Rejected)
+    assert refused.reason is CloseReason.UNAUTHENTICATED_FRAME
 
 
 def test_frames_come_behind_a_handshake_that_was_refused() -> None:
