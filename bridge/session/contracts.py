@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from bridge.session.limits import ELEMENTS_MAX
+from bridge.session.limits import ELEMENTS_MAX, READ_ELEMENT_BYTES, kept_bytes
 from bridge.wire.codec.registry import Reply, Request, decode_request
 from bridge.wire.frames import RequestHeader
-from translators.dialects.classic import Heartbeat
+from translators.dialects.classic import Heartbeat, JoinGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.ids import ClientIdentity, GroupId, RequestRef, Via
 
@@ -128,6 +128,14 @@ class PassingRequest:
         """The request as it came, length prefix included; without this its bytes are there until `overhear` returns."""
         self._data = bytes(self._data)
         return self._data
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it takes as long as somebody keeps it, with what of it was read."""
+        read, frame_bytes = self._read, self.header.frame_bytes
+        if isinstance(read, JoinGroup):
+            return frame_bytes + READ_ELEMENT_BYTES * read.elements_read
+        return frame_bytes if read is None else kept_bytes(frame_bytes, read)
 
     def read(self) -> Request:
         """What it says. Raises MalformedFrame."""

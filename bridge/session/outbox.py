@@ -25,7 +25,7 @@ class Slot:
     holds_upstream: bool = False
     answer: bytes | None = None
     request_bytes: int = 0
-    """What a request takes whose values wait, decoded, for their answer; 0 for little."""
+    """What a request takes that is kept, mostly decoded, until its answer is there; 0 for little."""
     read_bytes: int = 0
     """What was read of it takes besides, until it is decided; 0 for little, too."""
     asked: Request | None = None
@@ -90,7 +90,7 @@ class Outbox:
             self._holding -= 1
 
     def keep_request(self, slot: Slot, request_bytes: int) -> None:
-        """The request of a slot stays, decoded, until its answer is made, and takes so much."""
+        """The request of a slot stays until its answer is made, or has gone through, and takes so much."""
         slot.request_bytes = request_bytes
         self.request_bytes += request_bytes
 
@@ -133,4 +133,5 @@ class Outbox:
         """The streamed answer at the head has gone through completely."""
         slot = self._slots.pop(0)
         assert slot.streams, "only a streamed answer ends by going through"
+        self.request_bytes -= slot.request_bytes
         return slot

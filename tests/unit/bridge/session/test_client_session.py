@@ -21,8 +21,9 @@ from bridge.session.client_session import (
     Submitted,
 )
 from bridge.session.close_reasons import CloseReason
+from bridge.session.contracts import Hear, PassingRequest
 from bridge.session.group_requests import KnownGroups, Unplaced
-from bridge.session.limits import Limits
+from bridge.session.limits import KEPT_PARTITION_BYTES, READ_ELEMENT_BYTES, Limits
 from bridge.session.remembered_answers import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
@@ -36,10 +37,12 @@ from bridge.wire.versions import KNOWN, VersionRange, offer
 from tests.support.embedded_world import join_request
 from tests.support.proxy import SeenGroups
 from tests.support.scripted_broker import request
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply, Protocol
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId, MemberId
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, RequestRef, TopicName
+from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 OURS, THEIRS, MEMBER = GroupId("embedded-x"), GroupId("other"), MemberId("m")
 RULES = Rules(
@@ -271,6 +274,67 @@ def test_answer_that_somebody_wants_to_see_is_held_and_shown() -> None:
     decision = decide(session(passing), beat(THEIRS))
     assert isinstance(decision, Rewritten)
     assert (decision.slot.streams, decision.hear) == (False, passing.answers.append)
+
+
+class ReadGroups(SeenGroups):
+    """Reads what passes, as whoever follows groups does, and has it until the answer is there."""
+
+    def overhear(
+        self, ref: RequestRef, request: PassingRequest, client: ClientIdentity, broker_id: int | None
+    ) -> Hear | None:
+        """Remember the answer, too."""
+        read = request.read()
+        if isinstance(read, JoinGroup):
+            read.subscription(read.protocols[0])
+        return self.answers.append
+
+
+def commit(partitions: int) -> OffsetCommit:
+    """A commit of a group that passes."""
+    named = tuple(PartitionCommit(partition=number, offset=1) for number in range(partitions))
+    topics = (TopicCommit(name=TopicName("t"), partitions=named),)
+    return OffsetCommit(group_id=THEIRS, generation=1, member_id=MEMBER, instance_id=None, topics=topics)
+
+
+def join(topics: int) -> JoinGroup:
+    """A member of that group joins."""
+    names = tuple(TopicName(f"topic-{number}") for number in range(topics))
+    said = encode_subscription(Subscription(version=0, topics=names, owned=frozenset(), user_data=None))
+    return replace(join_request(MEMBER), group_id=THEIRS, protocols=(Protocol("range", said),))
+
+
+def written(asked: OffsetCommit | JoinGroup) -> bytes:
+    """As its client sends it."""
+    api_key = ApiKey.JOIN_GROUP if isinstance(asked, JoinGroup) else ApiKey.OFFSET_COMMIT
+    return encode_request(api_key, 7, 7, "client", asked)
+
+
+def test_request_that_passes_counts_as_long_as_it_is_kept() -> None:
+    """Whoever asked what its client ended by has it: 60 kB each, and of a connection a thousand are on their way."""
+    one, frame = session(), written(commit(1_000))
+    assert isinstance(decide(one, frame), Relayed)
+    assert one.bytes_held == len(frame)
+    one.outbox.end_stream()
+    assert one.bytes_held == 0
+    decide(one, written(commit(1)))
+    assert one.bytes_held == 0, "little is not counted"
+
+
+@pytest.mark.parametrize(
+    ("asked", "read_bytes"),
+    [(commit(1_000), 1_000 * KEPT_PARTITION_BYTES), (join(500), 500 * READ_ELEMENT_BYTES)],
+    ids=["commit", "join"],
+)
+def test_request_that_passes_counts_with_what_was_read_of_it(
+    asked: OffsetCommit | JoinGroup, read_bytes: int
+) -> None:
+    """Where groups are followed it is there, decoded, until the broker has answered."""
+    one, frame = session(ReadGroups()), written(asked)
+    decision = decide(one, frame)
+    assert isinstance(decision, Rewritten)
+    assert one.bytes_held >= len(frame) + read_bytes
+    one.outbox.fill(decision.slot, b"")
+    assert one.bytes_held == 0
 
 
 def test_fetch_is_shown_while_somebody_waits_for_it() -> None:
