@@ -217,6 +217,7 @@ class Machines:
         self._move(key.group_id, before, None)
         self._settle(key)
         self._vacate(key, before)
+        self._note_parked(key, before, None)
         if before is not None:
             ids = self._ids[key.group_id]
             del ids[key.member_id]
@@ -277,14 +278,22 @@ class Machines:
             self._changed[key] = None
         if profile_of(before) is not profile_of(state):
             self.on_profile(key)
-        joining = parked_join(state)
-        if joining is not None:
-            self._parked.setdefault(joining.parked.ref.connection, set()).add(key)
+        self._note_parked(key, before, state)
         if type(before) is not type(state):
             self._vacate(key, before)
             seat = _seat(key, state)
             if seat is not None:
                 self._seats[seat] = key.member_id
+
+    def _note_parked(self, key: MemberRef, before: State | None, after: State | None) -> None:
+        """Where its JoinGroup waits, if it has one: by one connection as many members may come and go as it likes."""
+        left, entered = parked_join(before), parked_join(after)
+        if left is not None and (kept := self._parked.get(left.parked.ref.connection)) is not None:
+            kept.discard(key)
+            if not kept:
+                del self._parked[left.parked.ref.connection]
+        if entered is not None:
+            self._parked.setdefault(entered.parked.ref.connection, set()).add(key)
 
     def _move(self, group_id: GroupId, before: State | None, after: State | None) -> None:
         left, entered = stage_of(before), stage_of(after)

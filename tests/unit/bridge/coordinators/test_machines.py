@@ -24,6 +24,11 @@ def joined(ref: RequestRef = FIRST) -> Machines:
     return machines
 
 
+def parked_members(machines: Machines) -> int:
+    """How many members are remembered for connections that their JoinGroups may be parked on."""
+    return sum(map(len, machines._parked.values()))
+
+
 def test_absent_member_takes_no_place() -> None:
     """Refused requests leave nothing behind."""
     machines = Machines(MemberLimits())
@@ -55,6 +60,22 @@ def test_join_that_takes_the_hold_over_is_parked_on_its_own_connection() -> None
     assert (machines.is_parked(FIRST), machines.is_parked(SECOND)) == (False, True)
     assert machines.take_parked(FIRST.connection) == []
     assert machines.take_parked(SECOND.connection) == [(KEY, SECOND)]
+
+
+def test_nothing_is_kept_for_a_connection_of_whom_came_and_went_by_it() -> None:
+    """A client that joined and left under new names, 32 kB each, by one connection had all of them kept."""
+    machines = Machines(Limits())
+    for number in range(100):
+        key = MemberRef(GROUP, MemberId(f"m{number}"))
+        machines.feed(key, JoinReceived(FIRST, join_request(key.member_id), key.member_id), 0)
+        assert machines.is_parked(FIRST)
+        if number % 2:
+            machines.drop(key)
+            continue
+        machines.feed(key, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+        machines.feed(key, LeaveReceived(), 0)
+    assert not machines.is_parked(FIRST)
+    assert parked_members(machines) == 0
 
 
 def test_deadline_taken_out_and_lost_is_noted_again() -> None:
