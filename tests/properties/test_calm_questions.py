@@ -107,6 +107,7 @@ class World:
         catalog.update([Topic(TOPIC_ID, TOPIC, PARTITIONS)])
         self.coordinator = UpstreamCoordinator(catalog, self._way, lambda: MemberId("fresh"), lambda: None)
         self.coordinator.knows_topics = True
+        self.coordinator.now_ms = lambda: self.now_ms
         self.owner: GroupOwner[Never] = GroupOwner(
             self.coordinator, catalog, machines, SessionBounds(6_000, 1_800_000), farewell_wait_ms=3_000
         )

@@ -134,6 +134,7 @@ class World:
         machines = Machines(MemberLimits())
         self._coordinator = UpstreamCoordinator(catalog, self._way, lambda: MemberId("fresh"), lambda: None)
         self._coordinator.knows_topics = True
+        self._coordinator.now_ms = lambda: self.now_ms
         self._owner: GroupOwner[Never] = GroupOwner(
             self._coordinator, catalog, machines, SessionBounds(6_000, 1_800_000)
         )

@@ -1,8 +1,10 @@
 """A broker as the coordinator of translated members: `ports.Coordinator` over the members' own connections."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import NamedTuple, assert_never
 
 from bridge.coordinators.catalog import Catalog
@@ -59,6 +61,13 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
 """What a broker says that has not heard a farewell."""
 
 
+SILENT_MS, SILENT_AGAIN_MS = 30_000, 5_000
+"""So long a broker may leave a question unanswered, as for Kafka's own clients (`request.timeout.ms`), and the next one
+of that member by the same connection. A frozen broker hangs up on nobody: its groups are another's meanwhile, which puts
+out whoever is not heard of for 45 s, and gave what a client went on reading to others.
+"""
+
+
 class _Question(NamedTuple):
     """One question (`ref`) of a member, and the connection that is to carry it."""
 
@@ -66,10 +75,15 @@ class _Question(NamedTuple):
     member: MemberRef
     via: Via
     asked: Inquiry | Farewell
+    due_ms: int
+    """When it is given up."""
     names_topics: bool = True
     """Whether its subscription is said, too, where it is said in full."""
     target: Target | None = None
     """What the broker means it to have in the end, where it was asked."""
+    heard: ConsumerGroupHeartbeatReply | None = None
+    """The broker's word, while it is asked for that."""
+    is_given_up: bool = False
 
 
 @dataclass(slots=True)
@@ -128,7 +142,11 @@ class UpstreamCoordinator:
         self._access = access
         self._wake = wake
         self._said: dict[MemberRef, Said] = {}
-        self._open: dict[MemberRef, _Question] = {}
+        self._open: OrderedDict[MemberRef, _Question] = OrderedDict()
+        self._again: OrderedDict[MemberRef, None] = OrderedDict()
+        """Which of them are given up sooner, and some that were answered; both are in the order in which that is due."""
+        self.now_ms: Callable[[], int] = lambda: 0
+        """What time it is where questions are asked."""
         self._held: dict[MemberRef, _Question] = {}
         self._answered: list[tuple[_Question, GroupReply | None]] = []
         self._flights = Flights()
@@ -186,7 +204,7 @@ class UpstreamCoordinator:
         ):
             # The same object from here on: most of what members ask is the last question over again.
             said.inquiry = command
-        self._ask(_Question(ref, member, via, command))
+        self._ask(_Question(ref, member, via, command, self.now_ms() + SILENT_MS))
 
     def _ask(self, question: _Question) -> None:
         asked = question.asked
@@ -215,8 +233,30 @@ class UpstreamCoordinator:
         if asked.instance_id is not None and asked.member_epoch == JOIN_EPOCH:
             for unsaid in self._farewells.take_seat(asked.group_id, asked.instance_id):
                 self._see_off(unsaid, way)
-        self._open[question.ref] = question
+        self._begin(question)
         self._say(question, way)
+
+    def _begin(self, question: _Question) -> None:
+        self._open[question.ref] = question
+        if self._elsewhere and self._elsewhere.get(question.member) == question.via.connection:
+            self._open[question.ref] = question._replace(due_ms=self.now_ms() + SILENT_AGAIN_MS)
+            self._again[question.ref] = None
+
+    def _give_up(self, now_ms: int) -> None:
+        """What was asked long ago gets no answer, or goes on without what only others' connections would tell of it."""
+        while (question := self._next_silent()) is not None and question.due_ms <= now_ms:
+            del self._open[question.ref]
+            self._answered.append((question._replace(is_given_up=question.heard is None), question.heard))
+
+    def _next_silent(self) -> _Question | None:
+        """Whose answer is given up next, if none comes."""
+        if not self._open:
+            self._again.clear()
+            return None
+        while self._again and next(iter(self._again)) not in self._open:
+            self._again.popitem(last=False)
+        firsts = (*islice(self._open, 1), *islice(self._again, 1))
+        return min((self._open[ref] for ref in firsts), key=lambda question: question.due_ms)
 
     def _see_off(self, unsaid: Unsaid, way: BrokerAccess) -> None:
         """Say it for a member that is gone; who is not heard, as while the coordinator moves, has it said later."""
@@ -244,10 +284,11 @@ class UpstreamCoordinator:
             clear_seat(asked, self._access(question.via))
         elif code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and asked.member_epoch > 0 and question.names_topics:
             # Rights were taken since it joined: Kafka checks them where topics are named, and only there.
-            again = self._open[question.ref] = question._replace(names_topics=False)
+            again = self._open[question.ref] = self._open[question.ref]._replace(names_topics=False)
             self._say(again, self._access(question.via))
             return
         if isinstance(reply, ConsumerGroupHeartbeatReply) and self._gains(question, reply):
+            self._open[question.ref] = self._open[question.ref]._replace(heard=reply)
             seat = question.member._replace(member_id=self.seat_id(question.member))
             hear = partial(self._hear, question, reply)
             self._targets.find(seat, self._access(question.via), hear)
@@ -373,6 +414,7 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`."""
         self._said.clear()
         self._open.clear()
+        self._again.clear()
         self._held.clear()
         self._answered.clear()
         self._told.clear()
@@ -390,6 +432,7 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`."""
         if not self.go_on(now_ms):
             return None
+        self._give_up(now_ms)
         answered, self._answered = self._answered, []
         told, self._told = self._told, []
         heard = [MemberAnswered(question.ref, self._answer(question, reply, now_ms)) for question, reply in answered]
@@ -467,7 +510,7 @@ class UpstreamCoordinator:
             self._news.stir(member, now_ms)
 
     def _note_place(self, question: _Question, answer: Granted | Refused) -> None:
-        if isinstance(answer, Refused) and answer.code is ErrorCode.NOT_COORDINATOR:
+        if question.is_given_up or (isinstance(answer, Refused) and answer.code is ErrorCode.NOT_COORDINATOR):
             self._elsewhere[question.member] = question.via.connection
         elif answer is _UNREACHABLE:
             # Its client may speak by an older connection than the one it joined by, and say there what it always says:
@@ -478,7 +521,10 @@ class UpstreamCoordinator:
 
     def go_on(self, now_ms: int) -> bool:
         """See `ports.Coordinator`."""
-        return bool(self._answered or self._told) or self._news.is_due(now_ms)
+        if self._answered or self._told or self._news.is_due(now_ms):
+            return True
+        silent = self._next_silent()
+        return silent is not None and silent.due_ms <= now_ms
 
     def pass_deadlines(self, now_ms: int) -> bool:
         """See `ports.Coordinator`: the machines keep the broker's interval, and the clients' sessions."""
@@ -486,7 +532,10 @@ class UpstreamCoordinator:
 
     def next_deadline_ms(self) -> int | None:
         """See `ports.Coordinator`."""
-        return self._news.next_due_ms()
+        news_ms, silent = self._news.next_due_ms(), self._next_silent()
+        if silent is None:
+            return news_ms
+        return silent.due_ms if news_ms is None else min(news_ms, silent.due_ms)
 
     # ------------------------------------------------------------------ what it is asked at once
 
@@ -537,7 +586,7 @@ class UpstreamCoordinator:
         member = self._flights.end(commit_id)
         held = None if member is None else self._held.pop(member, None)
         if held is not None:
-            self._ask(held)
+            self._ask(held._replace(due_ms=self.now_ms() + SILENT_MS))
 
     def check_fetch(self, request: GroupOffsets) -> ErrorCode:
         """See `ports.Coordinator`."""
