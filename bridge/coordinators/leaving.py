@@ -4,6 +4,7 @@ members, until which it waits where the coordinator is a broker.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from translators.dialects.classic import LeaveGroup, LeaveGroupReply, LeavingMember, LeftMember
 from translators.dialects.errors import ErrorCode
@@ -37,8 +38,9 @@ class Departures:
         request, verdicts = self._begun.pop(ref, (None, ()))
         if request is None or reply.error is not ErrorCode.NONE:
             return reply
-        theirs = iter(reply.members)
-        codes = tuple(next(theirs).error if code is None else code for code in verdicts)
+        # Whom a broker leaves out nobody has the word of.
+        theirs = chain((one.error for one in reply.members), repeat(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        codes = tuple(next(theirs) if code is None else code for code in verdicts)
         return replace(reply, members=_answers(request, codes))
 
     def clear(self) -> None:

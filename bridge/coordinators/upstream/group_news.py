@@ -143,25 +143,27 @@ class Targets:
     """
 
     def __init__(self) -> None:
-        self._asking: dict[GroupId, list[tuple[MemberId, Take]]] = {}
+        self._asking: dict[GroupId, dict[MemberId, list[Take]]] = {}
 
     def find(self, seat: MemberRef, way: BrokerAccess, take: Take) -> None:
         """`take` is called once, perhaps before this returns; None where the broker does not tell: it may have to
         compute a new one first, or the client may not describe a topic of any member (29).
+
+        Who asks again while it waits is not kept waiting by another's connection, whose client may read no answers.
         """
-        waiting = self._asking.get(seat.group_id)
-        if waiting is not None:
-            waiting.append((seat.member_id, take))
-            return
-        self._asking[seat.group_id] = [(seat.member_id, take)]
-        way.ask(None, ConsumerGroupDescribe((seat.group_id,)), partial(self._hear, seat.group_id))
+        is_asked = seat.group_id in self._asking
+        takes = self._asking.setdefault(seat.group_id, {}).setdefault(seat.member_id, [])
+        takes.append(take)
+        if not is_asked or len(takes) > 1:
+            way.ask(None, ConsumerGroupDescribe((seat.group_id,)), partial(self._hear, seat.group_id))
 
     def _hear(self, group_id: GroupId, reply: GroupReply | None) -> None:
-        waiting = self._asking.pop(group_id, [])
+        waiting = self._asking.pop(group_id, {})
         described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
         targets = {member_id: target for group in described for member_id, target in _targets(group)}
-        for member_id, take in waiting:
-            take(targets.get(member_id))
+        for member_id, takes in waiting.items():
+            for take in takes:
+                take(targets.get(member_id))
 
 
 def _targets(group: DescribedConsumerGroup) -> Iterator[tuple[MemberId, Target]]:

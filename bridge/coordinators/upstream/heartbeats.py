@@ -15,6 +15,10 @@ from translators.dialects.messages import GroupReply
 
 UNKNOWN_TOPIC = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "the broker assigned a topic that has not been seen yet")
 """The machine asks again, and by then the topics were looked at."""
+INTERVAL_MIN_MS = 100
+"""So soon a member is heard of again at the earliest, whatever its broker says: to an interval of nothing each answer
+would be the next question.
+"""
 
 
 NOTHING_HEARD = Granted(member_epoch=0, pending=None)
@@ -100,7 +104,7 @@ def to_answer(reply: ConsumerGroupHeartbeatReply, catalog: Catalog) -> Answer:
         assigned=assigned,
         # What others still hold of this member's target a broker doesn't tell (decision 17).
         pending=None,
-        heartbeat_interval_ms=reply.heartbeat_interval_ms,
+        heartbeat_interval_ms=max(INTERVAL_MIN_MS, reply.heartbeat_interval_ms),
     )
 
 

@@ -1,5 +1,7 @@
 """LeaveGroup for machines and coordinator alike."""
 
+import pytest
+
 from bridge.coordinators.leaving import Departures, OpenFarewells, once_each
 from tests.support.embedded_world import leave_request
 from translators.dialects.classic import LeaveGroupReply, LeftMember
@@ -29,6 +31,18 @@ def test_engine_answers_its_entries_in_their_places() -> None:
     )
     reply = departures.end(REF, LeaveGroupReply(error=NONE, members=theirs))
     assert [(m.member_id, m.error) for m in reply.members] == [("a", UNKNOWN), ("b", NONE), ("c", NONE)]
+
+
+@pytest.mark.parametrize("told", [0, 1, 3])
+def test_whom_a_broker_leaves_out_is_to_be_asked_for_again(told: int) -> None:
+    """A broker that answers fewer entries than it was asked ended a turn, and with it all groups of its road."""
+    departures = Departures()
+    assert departures.begin(REF, leave_request("a", "b", "c"), (None, NONE, None)) is None
+    theirs = tuple(LeftMember(member_id=MemberId(n), instance_id=None, error=UNKNOWN) for n in "acx"[:told])
+    reply = departures.end(REF, LeaveGroupReply(error=NONE, members=theirs))
+    unheard = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    codes = [UNKNOWN if told else unheard, NONE, UNKNOWN if told > 1 else unheard]
+    assert [(m.member_id, m.error) for m in reply.members] == list(zip("abc", codes, strict=True))
 
 
 def test_error_of_the_whole_request_stands_alone() -> None:

@@ -43,6 +43,19 @@ def test_one_description_serves_all_who_ask_meanwhile() -> None:
     assert len(via.open) == 1
 
 
+def test_who_asks_again_is_not_kept_waiting_by_anothers_connection() -> None:
+    """A client that reads no answers kept those of its whole group from being told what they gained."""
+    targets, stuck, own, heard = Targets(), FakeVia(), FakeVia(connection=2), list[Target | None]()
+    targets.find(A, stuck, heard.append)
+    targets.find(B, own, heard.append)
+    assert not own.open
+    targets.find(B, own, heard.append)
+    own.answer(lambda _: described({"a": (0,), "b": (1,)}))
+    assert heard == [parts(0), parts(1), parts(1)]
+    stuck.answer(lambda _: described({"a": (2,)}))
+    assert len(heard) == 3, "each hears it once"
+
+
 @pytest.mark.parametrize(
     "reply",
     [None, described({"a": (0, 1)}, assignment_epoch=3), described({}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)],

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from bridge.coordinators.catalog import Catalog
-from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Said, to_answer, to_heartbeat
+from bridge.coordinators.upstream.heartbeats import INTERVAL_MIN_MS, UNKNOWN_TOPIC, Said, to_answer, to_heartbeat
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import INTERVAL_MS, TOPIC_ID, granted, refused, unchanged
 from translators.dialects.consumer import ConsumerGroupHeartbeat
@@ -79,6 +81,14 @@ def test_answers_come_by_name() -> None:
     assert to_answer(granted(5, 1), catalog()) == expected
     assert to_answer(unchanged(5), catalog()) == replace(expected, assigned=None)
     assert to_answer(refused(ErrorCode.FENCED_MEMBER_EPOCH), catalog()) == Refused(ErrorCode.FENCED_MEMBER_EPOCH)
+
+
+@pytest.mark.parametrize("interval_ms", [0, -1, -(2**31)])
+def test_member_is_not_asked_for_without_a_pause_whatever_its_broker_says(interval_ms: int) -> None:
+    """Each answer would be the next question."""
+    answer = to_answer(replace(unchanged(5), heartbeat_interval_ms=interval_ms), catalog())
+    assert isinstance(answer, Granted)
+    assert answer.heartbeat_interval_ms == INTERVAL_MIN_MS
 
 
 def test_topic_that_nobody_has_seen_makes_no_answer() -> None:
