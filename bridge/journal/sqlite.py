@@ -87,8 +87,8 @@ OVERGROWN_BYTES = 16_777_216
 """Below this size compaction does not pay."""
 GROWTH_FACTOR = 4
 THREADS = 2
-"""One that writes or reads, and one that condenses meanwhile. They are the journal's own: looking up the names of
-brokers takes all that everybody shares where a resolver hangs, and then no group could write anything any more.
+"""One that writes or reads, and one that condenses meanwhile. They are the journal's own: whatever takes all that
+everybody shares, as looking up the names of brokers did where a resolver hangs, groups go on writing.
 """
 
 LOG = logging.getLogger("epochbridge.journal")

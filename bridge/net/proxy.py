@@ -23,6 +23,7 @@ from bridge.net.cluster import UpstreamCluster
 from bridge.net.descriptors import ADVICE, FreeDescriptors, Spare, is_used_up, pipes_max, tell_clients_max
 from bridge.net.endings import tell_end, tell_refusal
 from bridge.net.expiry import ExpiryWatch
+from bridge.net.host_lookups import HostLookups
 from bridge.net.kept_logins import read_users
 from bridge.net.listener import accept_from, bound_port, listen
 from bridge.net.reply_routes import ReplyRoutes
@@ -521,6 +522,7 @@ async def serve_proxy(
     """
     async with trio.open_nursery() as nursery:
         proxy = Proxy(settings, services, nursery)
+        resolver = trio.socket.set_custom_hostname_resolver(HostLookups())
         try:
             answered = False
 
@@ -537,4 +539,5 @@ async def serve_proxy(
             task_status.started(proxy)
             await trio.sleep_forever()
         finally:
+            trio.socket.set_custom_hostname_resolver(resolver)
             proxy.close()

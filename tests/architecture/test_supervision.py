@@ -31,6 +31,8 @@ GUARDED_ELSEWHERE = {
     "looks again",
     "bridge/net/cluster_survey.py: nursery.start_soon(ask_one, node_id)": "ends before the page that asked is answered",
     "bridge/net/client_connection.py: self._nursery.start_soon(self._guarded, task, work, name=task.name)": "a guard",
+    "bridge/net/host_lookups.py: trio.lowlevel.start_thread_soon(look_up, lambda given: tell(given.unwrap()), "
+    "name='epochbridge-names')": "hands what a look-up raises to those who wait for it",
     "bridge/telemetry/log_writer.py: threading.Thread(target=self._run, name='epochbridge-log', daemon=True)": "takes "
     "whatever a write comes to for lines that were dropped",
     "bridge/telemetry/event_log/recorder.py: threading.Thread(target=self._run, name='epochbridge-events', "

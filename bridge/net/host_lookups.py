@@ -1,0 +1,94 @@
+"""Addresses of hosts by their names, each asked for once for all who want it, in threads of nobody else's.
+
+A resolver that hangs is waited for by nobody but those who want just that name. trio asks in the threads that everybody
+shares: forty clients of one broker, whose name nobody answered for, kept the admin API and large answers from all others.
+"""
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from socket import AddressFamily, SocketKind
+from typing import Literal, cast
+
+import trio
+
+AT_ONCE_MAX = 128
+"""Of so many names at once; of a further one it is said that it is not known now. A cluster has a name a broker."""
+Found = list[
+    tuple[Literal[AddressFamily.AF_INET], SocketKind, int, str, tuple[str, int]]
+    | tuple[
+        Literal[AddressFamily.AF_INET6], SocketKind, int, str, tuple[str, int, int, int] | tuple[int, bytes]
+    ]
+]
+"""As `socket.getaddrinfo` gives it."""
+Port = bytes | str | int | None
+Asked = tuple[bytes | None, Port, int, int, int, int]
+
+
+def ask_system(asked: Asked) -> Found:
+    """Ask and wait, for as long as the system's resolver takes. Raises OSError."""
+    return cast("Found", socket.getaddrinfo(*asked))
+
+
+@dataclass(slots=True)
+class _LookUp:
+    """One that is under way; it goes on though nobody waits for it any more."""
+
+    over: trio.Event = field(default_factory=trio.Event)
+    found: Found | Exception = field(default_factory=list)
+
+
+class HostLookups(trio.abc.HostnameResolver):
+    """Asks the system, as trio does by itself; of addresses, which are no names, it is not asked."""
+
+    def __init__(self, ask: Callable[[Asked], Found] = ask_system) -> None:
+        self._ask = ask
+        self._running: dict[Asked, _LookUp] = {}
+
+    async def getaddrinfo(
+        self,
+        host: bytes | None,
+        port: Port,
+        family: int = 0,
+        type: int = 0,  # noqa: A002 - as `socket.getaddrinfo` has it
+        proto: int = 0,
+        flags: int = 0,
+    ) -> Found:
+        """See `trio.abc.HostnameResolver`. Raises OSError."""
+        asked = host, port, family, type, proto, flags
+        running = self._running.get(asked)
+        if running is None:
+            if len(self._running) >= AT_ONCE_MAX:
+                raise socket.gaierror(socket.EAI_AGAIN, f"{AT_ONCE_MAX} other names are being looked up")
+            self._begin(asked)
+            running = self._running[asked] = _LookUp()
+        await running.over.wait()
+        if isinstance(running.found, Exception):
+            raise running.found
+        return running.found
+
+    async def getnameinfo(self, sockaddr: tuple[str, int] | tuple[str, int, int, int], flags: int) -> tuple[str, str]:
+        """See `trio.abc.HostnameResolver`: nobody asks for the names of addresses."""
+        raise NotImplementedError
+
+    def _begin(self, asked: Asked) -> None:
+        token = trio.lowlevel.current_trio_token()
+
+        def look_up() -> Found | Exception:
+            try:
+                return self._ask(asked)
+            except Exception as problem:  # noqa: BLE001 - whoever waits for it raises it
+                return problem
+
+        def tell(found: Found | Exception) -> None:
+            # There may be nobody any more.
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(self._end, asked, found)
+
+        trio.lowlevel.start_thread_soon(look_up, lambda given: tell(given.unwrap()), name="epochbridge-names")
+
+    def _end(self, asked: Asked, found: Found | Exception) -> None:
+        running = self._running.pop(asked)
+        running.found = found
+        running.over.set()
