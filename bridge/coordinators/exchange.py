@@ -72,40 +72,48 @@ class _Suspect:
     told_ms: int
 
 
+Sign = tuple[GroupId, int | tuple[str, str]]
+"""By what a client that forgot its id is known again in its group: its connection, or its id and host."""
+
+
 class ForgottenIds:
     """Members whose client may have forgotten their id; a client is known by its connection, or by its id and host."""
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
         self._suspects: OrderedDict[MemberRef, _Suspect] = OrderedDict()
+        self._by_sign: dict[Sign, OrderedDict[MemberRef, None]] = {}
+        """Found without a look at all others: 10,000 that are told so join again at once."""
         self._remembered_max = remembered_max
 
     def note(self, key: MemberRef, connection: int, client: ClientIdentity, now_ms: int) -> None:
         """A member was just told that its generation or its id is gone; one with a name as nobody gives is let be."""
-        self._suspects.pop(key, None)
+        self.forget(key)
         if len(key.group_id) + len(key.member_id) + len(client.client_id) > NAMES_CHARS_MAX:
             return
-        self._suspects[key] = _Suspect(connection, (client.client_id, client.client_host), now_ms)
+        suspect = self._suspects[key] = _Suspect(connection, (client.client_id, client.client_host), now_ms)
+        for sign in _signs(key.group_id, suspect):
+            self._by_sign.setdefault(sign, OrderedDict())[key] = None
         if len(self._suspects) > self._remembered_max:
-            self._suspects.popitem(last=False)
+            self.forget(next(iter(self._suspects)))
 
     def forget(self, key: MemberRef) -> None:
         """The member spoke under its own id again, or is gone."""
-        self._suspects.pop(key, None)
+        suspect = self._suspects.pop(key, None)
+        if suspect is None:
+            return
+        for sign in _signs(key.group_id, suspect):
+            alike = self._by_sign[sign]
+            del alike[key]
+            if not alike:
+                del self._by_sign[sign]
 
     def take(self, group_id: GroupId, connection: int, client: ClientIdentity, now_ms: int) -> MemberRef | None:
         """The member that a newcomer to the group seems to have been; it is told once."""
-        identity = (client.client_id, client.client_host)
         self._drop_old(now_ms)
-        matching = [
-            key
-            for key, suspect in self._suspects.items()
-            if key.group_id == group_id and (suspect.connection == connection or suspect.client == identity)
-        ]
-        if not matching:
-            return None
-        same_connection = [key for key in matching if self._suspects[key].connection == connection]
-        found = (same_connection or matching)[0]
-        del self._suspects[found]
+        signs = _signs(group_id, _Suspect(connection, (client.client_id, client.client_host), now_ms))
+        found = next((next(iter(alike)) for sign in signs if (alike := self._by_sign.get(sign))), None)
+        if found is not None:
+            self.forget(found)
         return found
 
     def _drop_old(self, now_ms: int) -> None:
@@ -113,7 +121,12 @@ class ForgottenIds:
             key, suspect = next(iter(self._suspects.items()))
             if now_ms - suspect.told_ms <= FORGETTING_MAX_MS:
                 return
-            del self._suspects[key]
+            self.forget(key)
+
+
+def _signs(group_id: GroupId, suspect: _Suspect) -> tuple[Sign, Sign]:
+    """By its connection first: of several clients that are called alike it tells which."""
+    return (group_id, suspect.connection), (group_id, suspect.client)
 
 
 ROUNDS_MAX = 10_000

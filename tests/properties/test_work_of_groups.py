@@ -19,6 +19,7 @@ from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, Forw
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
+from bridge.coordinators.exchange import ForgottenIds
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
 from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request
 from tests.support.heard import Ears
@@ -140,6 +141,25 @@ def hang_up_while_committing(size: int) -> None:
     assert queue.waiting == 0
 
 
+def delete_beside_commits(size: int) -> None:
+    """Each of as many groups has a commit on its way, and is to be deleted."""
+    queue = PartitionQueue()
+    names = [GroupId(f"group-{number}") for number in range(size)]
+    for name in names:
+        queue.enter(Work(1, frozenset({PLACE._replace(group_id=name)}), lambda: None))
+    for name in names:
+        assert len(queue.places_of({name})) == 1
+
+
+def forget_ids(size: int) -> None:
+    """All members are told that their generation is gone, and come back as newcomers."""
+    forgotten = ForgottenIds()
+    for number in range(size):
+        forgotten.note(MemberRef(GROUP, MemberId(f"member-{number}")), number, CLIENT, 0)
+    for number in reversed(range(size)):
+        assert forgotten.take(GROUP, number, CLIENT, 0) == MemberRef(GROUP, MemberId(f"member-{number}"))
+
+
 def commit_to_a_broker_that_dies(size: int) -> None:
     """Each client has a commit on its way whose answer never comes, and one for another partition behind it."""
     answered = list[RequestRef]()
@@ -193,6 +213,8 @@ def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int]
     [
         (hang_up_while_joining, 10),
         (hang_up_while_committing, 10),
+        (delete_beside_commits, 10),
+        (forget_ids, 10),
         (commit_to_a_broker_that_dies, 30),
         (beat_behind_commits, 20),
     ],
