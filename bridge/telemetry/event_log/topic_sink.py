@@ -16,8 +16,10 @@ from bridge.telemetry.event_log.sinks import Fate, Line, SinkUnusable, TopicAcce
 from bridge.telemetry.event_log.spool import Segment, Spool
 
 LOG = logging.getLogger("epochbridge.telemetry")
-IN_FLIGHT_MAX = 10_000
-"""How many events may be with the producer, unacknowledged; the others wait on disk."""
+IN_FLIGHT_MAX, IN_FLIGHT_BYTES_MAX = 10_000, 33_554_432
+"""How many events may be with the producer, unacknowledged, and how long they are; the others wait on disk. Clients
+choose how long an event is, and of a topic that was away all that the disk may keep stood in memory, too.
+"""
 MESSAGE_BYTES_MAX = 16_777_216
 POLL_S = 0.05
 PUMPS_MAX = 10
@@ -46,7 +48,7 @@ class TopicSink:
         self.fate = Fate()
         self._settings = settings
         self._spool = spool
-        self._in_flight = 0
+        self._in_flight = self._in_flight_bytes = 0
         self._is_away = False
         self._is_full = False
         self._is_failed = False
@@ -112,7 +114,7 @@ class TopicSink:
     def _pump(self) -> None:
         if self._is_failed:
             self._begin_anew()
-        while self._in_flight < IN_FLIGHT_MAX:
+        while self._in_flight < IN_FLIGHT_MAX and self._in_flight_bytes < IN_FLIGHT_BYTES_MAX:
             taken = self._spool.take()
             if taken is None:
                 break
@@ -120,7 +122,7 @@ class TopicSink:
         self._producer.poll(0)
 
     def _send(self, segment: Segment, line: bytes) -> None:
-        delivered: Delivered = partial(self._note_delivery, self._producer, segment)
+        delivered: Delivered = partial(self._note_delivery, self._producer, segment, len(line))
         try:
             self._producer.produce(self._settings.topic, line.rstrip(b"\n"), _key(line), on_delivery=delivered)
         except (KafkaException, orjson.JSONDecodeError) as problem:
@@ -131,17 +133,20 @@ class TopicSink:
             self._spool.settle(segment)
         else:
             self._in_flight += 1
+            self._in_flight_bytes += len(line)
 
     def _note_delivery(
         self,
         producer: "confluent_kafka.Producer",
         segment: Segment,
+        line_bytes: int,
         error: KafkaError | None,
         message: "confluent_kafka.Message[bytes, bytes]",
     ) -> None:
         if producer is not self._producer:
             return
         self._in_flight -= 1
+        self._in_flight_bytes -= line_bytes
         if error is None:
             self.fate.written += 1
             self._spool.settle(segment)
@@ -163,7 +168,7 @@ class TopicSink:
         self._is_failed = False
         self._producer.purge()
         self._producer = producer
-        self._in_flight = 0
+        self._in_flight = self._in_flight_bytes = 0
         self._spool.rewind()
 
     def _note_error(self, error: KafkaError) -> None:

@@ -10,7 +10,7 @@ from bridge.telemetry.event_log import topic_sink
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import Line
 from bridge.telemetry.event_log.spool import Spool
-from bridge.telemetry.event_log.topic_sink import open_topic
+from bridge.telemetry.event_log.topic_sink import IN_FLIGHT_BYTES_MAX, open_topic
 from bridge.telemetry.schema.facts import BridgeStopped, Event, GroupDeleted, Stamp
 from bridge.telemetry.schema.terms import Road
 
@@ -51,6 +51,21 @@ def test_full_spool_counts_what_is_lost(nowhere: str, tmp_path: Path) -> None:
     sink.write(lines)
     sink.close()
     assert sink.fate.lost == 2
+
+
+def test_long_events_wait_on_disk(nowhere: str, tmp_path: Path) -> None:
+    """Names are their clients' to choose: of a topic that was away all that the spool may keep stood in memory, too."""
+    stamps = (Stamp("7f", number, 1, 2) for number in range(100))
+    events = [Event(stamp, GroupDeleted(group_id="g" * 1_000_000, road=Road.PASSING)) for stamp in stamps]
+    spool = Spool(tmp_path, "7f", 200_000_000)
+    sink = open_topic((nowhere,), "events", spool)
+    for event in events:
+        sink.write([Line(event, encode_event(event))])
+    sink.tend()
+    assert spool.size > 100_000_000
+    assert len(sink._producer) == -(-IN_FLIGHT_BYTES_MAX // (spool.size // len(events)))
+    sink.close()
+    assert sink.fate.lost == 0
 
 
 def test_spooled_line_that_is_no_event_is_lost_alone(nowhere: str, tmp_path: Path) -> None:
