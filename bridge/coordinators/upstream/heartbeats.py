@@ -3,7 +3,7 @@ in the machine's words; also for members that are gone and could not say so them
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from bridge.coordinators.catalog import Catalog
@@ -108,8 +108,10 @@ def to_answer(reply: ConsumerGroupHeartbeatReply, catalog: Catalog) -> Answer:
     )
 
 
-FAREWELLS_MAX = 10_000
-"""Members whose leaving could not be said, of all groups together; the broker ends the others by their session."""
+FAREWELLS_MAX, NAMES_CHARS_MAX = 10_000, 1_000
+"""Members whose leaving could not be said, of all groups together; the broker ends the others by their session, as it
+does with one whose names are longer than anybody's: Kafka lets each have 32 kB, and so many were a gigabyte.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,38 +128,43 @@ class Farewells:
     """
 
     def __init__(self) -> None:
-        self._by_group: OrderedDict[GroupId, list[Unsaid]] = OrderedDict()
+        self._by_group: OrderedDict[GroupId, dict[Hashable | None, list[Unsaid]]] = OrderedDict()
         self.groups = self._by_group.keys()
         """Those of which somebody is to be seen off: no function of ours, since it is asked at each heartbeat."""
         self._count = 0
 
     def keep(self, unsaid: Unsaid) -> None:
         """Let it be said later; beyond the limit the oldest group's are never said."""
-        self._by_group.setdefault(unsaid.farewell.group_id, []).append(unsaid)
+        gone = unsaid.farewell
+        if len(gone.group_id) + len(gone.member_id) + len(gone.instance_id or "") > NAMES_CHARS_MAX:
+            return
+        self._by_group.setdefault(gone.group_id, {}).setdefault(unsaid.principal, []).append(unsaid)
         self._count += 1
         while self._count > FAREWELLS_MAX:
-            self._count -= len(self._by_group.popitem(last=False)[1])
+            self._count -= sum(map(len, self._by_group.popitem(last=False)[1].values()))
 
     def take(self, group_id: GroupId, principal: Hashable | None) -> Sequence[Unsaid]:
         """What a client of this principal is to say for its group, once: a right that is another's is not used."""
-        if principal is None:
-            return ()
-        return self._take(group_id, lambda one: one.principal == principal)
+        # At each heartbeat of the group: those of others are not looked at.
+        found = [] if principal is None else self._by_group.get(group_id, {}).pop(principal, [])
+        self._note_taken(group_id, len(found))
+        return found
 
     def take_seat(self, group_id: GroupId, instance_id: InstanceId) -> Sequence[Unsaid]:
         """Who sat on a static seat that somebody takes now: whoever may join with an instance id, may say so, too.
 
         The seat is handed on, whatever was to be said before: the broker keeps its partitions for the newcomer.
         """
-        found = self._take(group_id, lambda one: one.farewell.instance_id == instance_id)
+        of_group = self._by_group.get(group_id, {})
+        found = [one for kept in of_group.values() for one in kept if one.farewell.instance_id == instance_id]
+        for principal in dict.fromkeys(one.principal for one in found):
+            kept = [one for one in of_group.pop(principal) if one.farewell.instance_id != instance_id]
+            if kept:
+                of_group[principal] = kept
+        self._note_taken(group_id, len(found))
         return [replace(one, farewell=replace(one.farewell, member_epoch=STATIC_LEAVE_EPOCH)) for one in found]
 
-    def _take(self, group_id: GroupId, means: Callable[[Unsaid], bool]) -> Sequence[Unsaid]:
-        kept = self._by_group.get(group_id, [])
-        found = [one for one in kept if means(one)]
-        if found:
-            self._count -= len(found)
-            self._by_group[group_id] = [one for one in kept if not means(one)]
-            if not self._by_group[group_id]:
-                del self._by_group[group_id]
-        return found
+    def _note_taken(self, group_id: GroupId, count: int) -> None:
+        self._count -= count
+        if count and not self._by_group[group_id]:
+            del self._by_group[group_id]

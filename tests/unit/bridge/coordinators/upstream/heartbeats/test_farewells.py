@@ -1,10 +1,12 @@
 """Who is seen off by others."""
 
+from dataclasses import replace
+
 from bridge.coordinators.upstream import heartbeats
 from bridge.coordinators.upstream.heartbeats import Farewells, Unsaid
 from tests.support.owned_group import GROUP
 from translators.dialects.coordinator import DepartReason, Farewell
-from translators.dialects.ids import GroupId, MemberId
+from translators.dialects.ids import STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
 
 
 def farewell(group_id: str, member_id: str, principal: str | None = "one") -> Unsaid:
@@ -50,3 +52,30 @@ def test_farewells_have_a_limit() -> None:
     for number in range(heartbeats.FAREWELLS_MAX + 5):
         kept.keep(farewell(f"g{number}", "a"))
     assert [number for number in range(10) if GroupId(f"g{number}") in kept.groups] == [5, 6, 7, 8, 9]
+
+
+def test_names_as_nobody_gives_are_not_kept() -> None:
+    """32 kB each, as Kafka lets them be: the broker ends such a member by its session."""
+    kept = Farewells()
+    kept.keep(farewell("g" * 32_000, "a"))
+    kept.keep(farewell(GROUP, "a" * 32_000))
+    assert not kept.groups
+
+
+def test_static_seat_is_left_for_whoever_takes_it() -> None:
+    """Whoever its former client was to the broker; all others are said as they were."""
+    kept = Farewells()
+    others = [farewell(GROUP, "b"), farewell(GROUP, "c", None)]
+    seats = [
+        Unsaid(replace(farewell(GROUP, name).farewell, instance_id=InstanceId("seat")), principal)
+        for name, principal in (("d", "one"), ("e", None), ("f", "two"))
+    ]
+    for each in (*others, *seats):
+        kept.keep(each)
+    taken = kept.take_seat(GROUP, InstanceId("seat"))
+    assert {one.farewell.member_id for one in taken} == {"d", "e", "f"}
+    assert {one.farewell.member_epoch for one in taken} == {STATIC_LEAVE_EPOCH}
+    assert list(kept.take_seat(GROUP, InstanceId("seat"))) == []
+    assert list(kept.take(GROUP, "two")) == []
+    assert list(kept.take(GROUP, "one")) == [others[0]]
+    assert GROUP in kept.groups
