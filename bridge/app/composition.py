@@ -30,7 +30,14 @@ from bridge.app.moves import Between, Moving, put_together
 from bridge.app.plan_door import begin_plans
 from bridge.app.reloading import Configured, ReadAgain
 from bridge.app.service_notices import Say, ServiceNotices, announce
-from bridge.app.settings import RuledSettings, embedded_settings, engine_settings, member_limits, proxy_settings
+from bridge.app.settings import (
+    RuledSettings,
+    embedded_settings,
+    engine_settings,
+    member_limits,
+    proxy_settings,
+    share_limits,
+)
 from bridge.app.survey_door import Ears, SurveyParts, SurveysOnDemand
 from bridge.app.views import AppSnapshots, UpstreamViews
 from bridge.config.configuration import Config
@@ -43,12 +50,14 @@ from bridge.coordinators.embedded.groups import EmbeddedGroups
 from bridge.coordinators.embedded.operators import Operators
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.coordinators.embedded.regular_expressions import read_regex
+from bridge.coordinators.embedded.shares import ShareLimits, Shares
 from bridge.coordinators.embedded.time_away import end_sessions, note_serving, time_away_ms
 from bridge.coordinators.ledger import Clients
 from bridge.coordinators.machines import Machines
 from bridge.coordinators.moving.preflight import KnownAbilities
 from bridge.coordinators.placement import GroupPlaces
 from bridge.coordinators.upstream.groups import UpstreamGroups, UpstreamSettings
+from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
 from bridge.journal.refusals import JournalRefused
 from bridge.migration.route import Road, Router
@@ -438,7 +447,18 @@ def make_upstream(
         commit_drain_ms=settings.commit_drain_ms,
         resume_ms=settings.group_consumer_session_timeout_ms,
     )
-    return UpstreamGroups(broker, clock, clients, chosen, failures)
+    groups = UpstreamGroups(broker, clock, clients, chosen, failures)
+    limits = share_limits(settings)
+    if limits is not None:
+        groups.share_out(partial(shares_of_members, limits))
+    return groups
+
+
+def shares_of_members(limits: ShareLimits, machines: Machines) -> Shares:
+    """What members of groups that brokers have may hold of their journal, in which there is nothing else."""
+    shares = Shares(Shard(settings=EngineSettings(), assignors={}), machines, keeps_groups=False)
+    shares.limit(limits)
+    return shares
 
 
 async def _start_admin(

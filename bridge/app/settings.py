@@ -125,11 +125,11 @@ def embedded_settings(config: Config) -> EmbeddedSettings:
         commit_drain_ms=settings.commit_drain_ms,
         recommit_ms=settings.offsets_recommit_ms,
         retention_check_ms=settings.offsets_retention_check_interval_ms,
-        shares=_share_limits(settings),
+        shares=share_limits(settings),
     )
 
 
-def _share_limits(settings: Settings) -> ShareLimits | None:
+def share_limits(settings: Settings) -> ShareLimits | None:
     """What one group and one client address may hold of the journal; in memory there is no room to share out."""
     if settings.journal == "memory":
         return None

@@ -103,6 +103,7 @@ class Machines:
         """A request of a member came; if nobody has spoken for it since the start, it is known now who does."""
         if self.client_of(key) is NOBODY and key in self._states:
             self.meet(key, client, via_of(ref))
+            self.on_profile(key)
 
     def hear(self, key: MemberRef, ref: RequestRef) -> None:
         """A request of a member came: perhaps by another connection than the last."""

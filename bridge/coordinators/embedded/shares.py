@@ -21,6 +21,7 @@ from bridge.coordinators.embedded.pattern_shares import (
     pattern_written,
 )
 from bridge.coordinators.embedded.weights import (
+    UNNAMED,
     assignments_bytes,
     blob_bytes,
     classic_bytes,
@@ -30,6 +31,7 @@ from bridge.coordinators.embedded.weights import (
     join_bytes_at_most,
     profile_bytes,
     subscription_bytes,
+    translated_bytes,
 )
 from bridge.coordinators.machines import Machines
 from bridge.engine.records import (
@@ -47,7 +49,7 @@ from bridge.engine.records import (
     TopicsHidden,
 )
 from bridge.engine.state import ClassicGroup, Shard
-from translators.classic_member.member_records import profile_of
+from translators.classic_member.states import seated
 from translators.dialects.classic import JoinGroup, SyncGroup
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
@@ -113,8 +115,10 @@ class Shares:
     not yet carried out is reserved until `end_turn`.
     """
 
-    def __init__(self, shard: Shard, machines: Machines) -> None:
+    def __init__(self, shard: Shard, machines: Machines, *, keeps_groups: bool = True) -> None:
+        """`keeps_groups`: whether groups and clients are written down, too, and not only members with a machine."""
         self.limits: ShareLimits | None = None
+        self._keeps_groups = keeps_groups
         self.by_group: dict[GroupId, int] = {}
         self.by_host: dict[str, int] = {}
         self.total_bytes = 0
@@ -214,7 +218,7 @@ class Shares:
         if not self._is_reserved:
             self.settle()
         holder = Holder(request.group_id, arrival.client.client_host)
-        begun = self.founders.growth(request.group_id)
+        begun = self.founders.growth(request.group_id) if self._keeps_groups else NOTHING
         shared = self.patterns.growth(pattern, holder).plus(self._hidden_growth(request, pattern, holder))
         growth = Growth.of_all(said_bytes).plus(shared).plus(begun)
         if growth.group_bytes <= 0 and growth.host_bytes <= 0:
@@ -323,7 +327,8 @@ class Shares:
 
     def _join_growth(self, arrival: Arrival, request: JoinGroup) -> int:
         is_translated = request.group_id not in self._shard.classic_groups
-        wanted = join_bytes(request, arrival.client, is_translated=is_translated)
+        client = arrival.client if self._keeps_groups else UNNAMED
+        wanted = join_bytes(request, client, is_translated=is_translated)
         return wanted - self._known(request.group_id, request.member_id, request.instance_id)
 
     def _heartbeat_growth(self, arrival: Arrival, request: ConsumerGroupHeartbeat) -> int:
@@ -415,13 +420,17 @@ def weigh(shard: Shard, machines: Machines, key: MemberRef) -> Weight | None:
         return _weigh_classic(classic, key.member_id)
     group = shard.groups.get(key.group_id)
     member = None if group is None else group.members.get(key.member_id)
-    profile = profile_of(machines.get(key))
-    said = 0 if profile is None else profile_bytes(profile)
+    at_work = seated(machines.get(key))
     if member is not None:
         subscription = member.subscription
+        said = 0 if at_work is None else profile_bytes(at_work.membership.profile)
         size_bytes = said + subscription_bytes(key.group_id, subscription)
         return Weight(subscription.identity.client_host, size_bytes, subscription.pattern)
-    return None if profile is None else Weight(machines.client_of(key).client_host, said)
+    if at_work is None:
+        return None
+    membership = at_work.membership
+    size_bytes = translated_bytes(key, membership.seat.instance_id, membership.profile)
+    return Weight(machines.client_of(key).client_host, size_bytes)
 
 
 def members_of(shard: Shard, machines: Machines) -> Iterator[MemberRef]:

@@ -7,7 +7,7 @@ from bridge.engine.model import ClassicMember, Subscription
 from translators.classic_member.profile import Profile, read_profile
 from translators.dialects.classic import JoinGroup, MemberAssignment, Protocol
 from translators.dialects.consumer import ConsumerGroupHeartbeat
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, MemberRef
 
 MEMBER_BYTES = 400
 """What the entries of a member take beside what its client says: tags, epochs, numbers, a few ids."""
@@ -21,6 +21,8 @@ ENTRIES = 4
 """How many entries of a member name it and its group."""
 GROUP_BYTES = 250
 """What the entries of a group that nobody is in take beside its name."""
+UNNAMED = ClientIdentity(client_id="", client_host="")
+"""Stands for the client of a member whose group a broker has: which that is nobody writes down."""
 
 
 def text_bytes(text: str | None) -> int:
@@ -83,6 +85,12 @@ def profile_bytes(profile: Profile) -> int:
     """What is kept of a classic client's JoinGroup, beside what the engine keeps of it as a member."""
     owned = PARTITION_BYTES * len(profile.owned or ())
     return protocols_bytes(profile.protocols) + names_bytes(profile.topics) + text_bytes(profile.rack_id) + owned
+
+
+def translated_bytes(member: MemberRef, instance_id: InstanceId | None, profile: Profile) -> int:
+    """A member whose group a broker has: of it the machine alone is written down."""
+    seat = _seat_bytes(member.group_id, member.member_id, instance_id, UNNAMED)
+    return seat + profile_bytes(profile) + names_bytes(profile.topics)
 
 
 def classic_bytes(group_id: GroupId, member: ClassicMember, assignment: bytes) -> int:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import trio
 
@@ -81,6 +82,22 @@ class UpstreamSettings:
     """How long after the start a broker may still have the seats of members of an earlier life."""
 
 
+class JournalShares(Protocol):
+    """How much of the journal each group, and each client's address, may hold."""
+
+    def judge(self, arrival: Arrival) -> Refusal | None:
+        """Refuse a request that would bring one of them over its share."""
+        ...
+
+    def end_turn(self) -> None:
+        """What was admitted is about to be carried out, or refused for other reasons."""
+        ...
+
+    def recount(self) -> None:
+        """Members came or went in ways that nobody told."""
+        ...
+
+
 class UpstreamGroups:
     """Takes what classic clients of upstream groups ask (`session.contracts.Groups`); `run` has to run meanwhile.
 
@@ -124,6 +141,13 @@ class UpstreamGroups:
         self._pieces.begin = self._commits.submit
         self._nursery: trio.Nursery | None = None
         self._waiting = 0
+        self._shares: JournalShares | None = None
+
+    def share_out(self, shares_of: Callable[[Machines], JournalShares]) -> None:
+        """Let no group, and no client's address, hold more than its share from now on: of members that said much of
+        themselves one client filled the journal, and then all groups stood still, whoever's they were.
+        """
+        self._shares = shares_of(self._machines)
 
     def keep(self, journal: Journal) -> None:
         """Go on with the members that a journal holds: their clients keep ids and generations, and the broker their
@@ -351,8 +375,13 @@ class UpstreamGroups:
         by another connection, and would be fenced for good (82) by its own former self.
         """
         via = via_of(arrival.ref)
-        if self._access(via).connection == via.connection:
+        if self._access(via).connection != via.connection:
+            return
+        refusal = None if self._shares is None else self._shares.judge(arrival)
+        if refusal is None:
             self.task.queue(arrival)
+        else:
+            self.refuse(arrival.ref, arrival.client, arrival.request, refusal)
 
     def _left_over(self, arrival: Arrival, request: JoinGroup) -> TakenOver | None:
         """A cooperative client that goes on with what it has, if the broker has it down as its own still.
@@ -432,9 +461,13 @@ class UpstreamGroups:
 
     def begins(self) -> None:
         """See `owner_task.Turning`."""
+        if self._shares is not None:
+            self._shares.end_turn()
 
     def revived(self) -> None:
         """See `owner_task.Turning`."""
+        if self._shares is not None:
+            self._shares.recount()
 
     def released(self) -> None:
         """See `owner_task.Turning`: an answer that named a topic nobody has seen yet has it looked for."""

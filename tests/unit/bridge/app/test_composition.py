@@ -7,15 +7,23 @@ import socket
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 import pytest
 import trio
 
 from bridge.admin.tokens import TokenPair, Tokens
-from bridge.app.composition import FRESH_IDS, AppError, _renew, fresh_member_id, make_owner, serve
+from bridge.app.composition import FRESH_IDS, AppError, _renew, fresh_member_id, make_owner, make_upstream, serve
+from bridge.app.settings import share_limits
 from bridge.config.configuration import Config
 from bridge.config.keys import Settings
+from bridge.coordinators.embedded.shares import Shares
+from bridge.coordinators.ledger import Clients
+from bridge.net.bridge_questions import BridgeQuestions
+from bridge.net.clock import TrioClock
+from bridge.session.contracts import NoAccess
+from bridge.supervision import Failures
 from tests.support.scripted_broker import ScriptedBroker
 
 LOOPBACK = "127.0.0.1"
@@ -52,6 +60,15 @@ def test_ids_of_classic_members_end_in_a_random_uuid() -> None:
 def test_no_assignment_before_the_grace_after_start() -> None:
     """Survivors come first, and find their partitions with nobody else (decision 9)."""
     assert make_owner(Config(Settings(embedded_resume_grace_ms=700)), 1_000).shard.no_assignment_before_ms == 1_700
+
+
+@pytest.mark.parametrize("journal", ["sqlite", "memory"])
+async def test_members_of_brokers_groups_have_shares_of_their_journal(journal: str) -> None:
+    """It is a file of its own, as large as that of the embedded groups; in memory there is no room to share out."""
+    settings, nobody = Settings(journal=journal), cast(BridgeQuestions, None)
+    clients = Clients(lambda _ref, _reply: None, lambda _via: NoAccess())
+    shares = make_upstream(Config(settings), nobody, TrioClock(), clients, Failures())._shares
+    assert (shares.limits if isinstance(shares, Shares) else shares) == share_limits(settings)
 
 
 async def test_bridge_gets_ready_and_ends_when_cancelled() -> None:

@@ -7,18 +7,25 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.machines import NOBODY
+from bridge.coordinators.embedded.shares import ShareLimits, Shares
+from bridge.coordinators.embedded.weights import join_bytes
+from bridge.coordinators.machines import NOBODY, Machines
 from bridge.coordinators.upstream import groups
+from bridge.engine.settings import EngineSettings
+from bridge.engine.state import Shard
 from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, join_request, leave_request
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
-from translators.dialects.classic import Heartbeat, JoinGroupReply, LeaveGroupReply
-from translators.dialects.consumer import ConsumerGroupHeartbeatReply
+from translators.dialects.classic import Heartbeat, JoinGroup, JoinGroupReply, LeaveGroupReply, Protocol
+from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
+    JOIN_EPOCH,
+    ClientIdentity,
     GroupId,
     InstanceId,
     MemberId,
@@ -361,3 +368,89 @@ async def test_lines_about_its_groups_name_their_road(
         assert (await world.answer(ref, JoinGroupReply)).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     (line,) = (record for record in caplog.records if "EB-GROUP-002" in record.getMessage())
     assert (line.__dict__["road"], line.__dict__["group_id"]) == ("upstream", GROUP)
+
+
+# ------------------------------------------------------------------ what they may hold of the journal
+
+OTHER, THIRD = GroupId("other"), GroupId("third")
+FAT_BYTES = 14_500
+"""About what a member takes that brings 10,000 bytes of user data: it is written as base64."""
+SHARES = ShareLimits(group_bytes=5 * FAT_BYTES // 2, client_bytes=7 * FAT_BYTES // 2, all_bytes=1_000_000)
+ELSEWHERE = ClientIdentity(client_id="another", client_host="/10.0.0.7")
+
+
+def shares_of(machines: Machines) -> Shares:
+    """As the composition root shares a journal out."""
+    shares = Shares(Shard(settings=EngineSettings(), assignors={}), machines, keeps_groups=False)
+    shares.limit(SHARES)
+    return shares
+
+
+def fat_join(member_id: str, group_id: GroupId = GROUP) -> JoinGroup:
+    """A range member that says much."""
+    said = Subscription(version=0, topics=(TOPIC,), owned=frozenset(), user_data=b"u" * 10_000)
+    return replace(
+        join_request(member_id), group_id=group_id, protocols=(Protocol("range", encode_subscription(said)),)
+    )
+
+
+def told_at_once(world: UpstreamWorld, request: JoinGroup, client: ClientIdentity = CLIENT) -> ErrorCode | None:
+    """What a JoinGroup is refused with before its broker is asked; None for one that is let in."""
+    ref = RequestRef(0, world.via.connection, next(world.sequence))
+    world.vias[world.via.connection] = world.via
+    world.groups.submit(ref, client, via_of(ref), request)
+    reply = world.replies.get(ref)
+    return reply.error if isinstance(reply, JoinGroupReply) else None
+
+
+async def until_answered(world: UpstreamWorld, ref: RequestRef) -> None:
+    """Its broker has all members as they are, and whoever comes or goes."""
+
+    def agree(request: Request) -> Reply:
+        assert isinstance(request, ConsumerGroupHeartbeat), request
+        return granted(1) if request.member_epoch == JOIN_EPOCH else unchanged(request.member_epoch)
+
+    while ref not in world.replies:
+        if world.via.open:
+            world.via.answer(agree)
+        await trio.sleep(0.01)
+
+
+async def test_who_says_much_fills_a_share_of_the_journal_and_not_the_journal(autojump_clock: MockClock) -> None:
+    """770 JoinGroups of a megabyte, from one client, and the groups of everybody stood still."""
+    refused_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    async with upstream_world() as world:
+        world.groups.share_out(shares_of)
+        await world.form("a", granted(1, 0))
+        assert [told_at_once(world, fat_join(f"fat-{number}")) for number in range(3)] == [None, None, refused_code]
+        await trio.sleep(0.01)
+        assert told_at_once(world, fat_join("late")) is refused_code, "what was admitted has become members"
+        assert told_at_once(world, fat_join("b", OTHER)) is None
+        assert told_at_once(world, fat_join("c", OTHER)) is refused_code, "its address has its share in two groups"
+        assert told_at_once(world, fat_join("d", THIRD), ELSEWHERE) is None
+        assert told_at_once(world, join_request("a")) is None, "who says no more than before is never refused"
+
+
+async def test_who_leaves_makes_room_and_who_comes_from_the_journal_has_its_weight(autojump_clock: MockClock) -> None:
+    """Sums follow from the members that are there."""
+    journal = MemoryJournal()
+    async with upstream_world(journal) as world:
+        world.groups.share_out(shares_of)
+        await world.form("a", granted(1, 0))
+        for number in range(2):
+            joining = world.send(fat_join(f"fat-{number}"))
+            await until_answered(world, joining)
+        assert told_at_once(world, fat_join("late")) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    async with upstream_world(journal) as world:
+        world.groups.share_out(shares_of)
+        shares = world.groups._shares
+        assert isinstance(shares, Shares)
+        shares.settle()
+        before = shares.by_group[GROUP]
+        members = (fat_join("fat-0"), fat_join("fat-1"), join_request("a"))
+        assert before == sum(join_bytes(one, NOBODY, is_translated=True) for one in members)
+        assert set(shares.by_host) == {NOBODY.client_host}, "nobody has spoken yet"
+        left = world.send(leave_request("fat-0"))
+        await until_answered(world, left)
+        shares.settle()
+        assert shares.by_group[GROUP] == before - join_bytes(fat_join("fat-0"), NOBODY, is_translated=True)
