@@ -15,6 +15,7 @@ from translators.dialects.configs import GROUP, Alteration, AlteredResource, Ope
 from translators.dialects.counts import counted
 from translators.dialects.errors import ErrorCode, Refusal, quote
 from translators.dialects.ids import GroupId
+from translators.dialects.kept_names import NAME_CHARS_MAX
 
 NOTHING = GroupConfigs(())
 
@@ -47,6 +48,10 @@ def judge_alteration(state: Shard, command: AlterGroupConfigs) -> GroupConfigs |
     configs = check(altered, base, state.assignors)
     if isinstance(configs, Refusal) or not configs.values or known.values:
         return configs
+    if len(command.group_id) > NAME_CHARS_MAX:
+        # 10,000 of 32 kB, as Kafka lets names be, are a third of a journal, and no member's share counts them.
+        told = f"Only groups whose names have at most {NAME_CHARS_MAX} characters may have settings of their own"
+        return Refusal(ErrorCode.POLICY_VIOLATION, f"{told}; this has {len(command.group_id)}.")
     most = state.settings.group_configs_max
     if len(state.configs) < most:
         return configs
