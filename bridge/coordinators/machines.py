@@ -8,7 +8,6 @@ from typing import assert_never
 from bridge.coordinators.deadlines import Deadlines
 from bridge.log_lines import EMBEDDED
 from translators.classic_member.events import Effect, Event
-from translators.classic_member.member_records import profile_of
 from translators.classic_member.stable import ask_calmly, beat_calmly, hear_calmly, report, stable_deadline
 from translators.classic_member.states import (
     Absent,
@@ -68,7 +67,9 @@ class Machines:
         """What members asked last that their coordinators want to hear of, and of what it was made."""
         self._is_watched = False
         self.on_profile: Callable[[MemberRef], None] = _unheard
-        """Hears of every member whose client said something new about itself, or that is gone."""
+        """Hears of every member whose client said something new about itself, or that was granted something else, or
+        that is gone.
+        """
         self._changed: dict[MemberRef, None] = {}
 
     def __len__(self) -> int:
@@ -277,7 +278,7 @@ class Machines:
             return
         if self._is_watched:
             self._changed[key] = None
-        if profile_of(before) is not profile_of(state):
+        if not _weighs_alike(before, state):
             self.on_profile(key)
         self._note_parked(key, before, state)
         if type(before) is not type(state):
@@ -375,6 +376,15 @@ def _seat(key: MemberRef, state: State | None) -> tuple[GroupId, InstanceId] | N
     member = seated(state)
     instance_id = None if member is None else member.membership.seat.instance_id
     return None if instance_id is None else (key.group_id, instance_id)
+
+
+def _weighs_alike(before: State | None, after: State) -> bool:
+    """Whether a member says and has what it did; O(1), since values that stay are the same objects."""
+    was, now = seated(before), seated(after)
+    if was is None or now is None:
+        return was is now
+    is_granted_alike = was.membership.granted is now.membership.granted
+    return is_granted_alike and was.membership.profile is now.membership.profile
 
 
 def _lasts(before: State | None, after: State) -> bool:

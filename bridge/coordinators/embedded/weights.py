@@ -21,6 +21,10 @@ ENTRIES = 4
 """How many entries of a member name it and its group."""
 GROUP_BYTES = 250
 """What the entries of a group that nobody is in take beside its name."""
+DEALT_BYTES = 48
+"""A partition in a list of those that a member is dealt, at most: a number, and the topic's id where it is alone."""
+MACHINE_LISTS = 4
+"""In how many of them a machine has a partition: granted, handed out, since when, and let go of."""
 UNNAMED = ClientIdentity(client_id="", client_host="")
 """Stands for the client of a member whose group a broker has: which that is nobody writes down."""
 

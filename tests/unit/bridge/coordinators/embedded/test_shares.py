@@ -39,7 +39,7 @@ from translators.dialects.classic import (
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, TopicName
+from translators.dialects.ids import ClientIdentity, GroupId, InstanceId, Topic, TopicId, TopicName
 from translators.dialects.offsets import OffsetCommitReply
 
 UNAVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -232,6 +232,30 @@ async def test_names_of_a_native_member_count_and_its_plain_heartbeats_do_not(
         assert (await world.ask(fewer, ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
         assert (await world.ask(grown, ConsumerGroupHeartbeatReply)).error is UNAVAILABLE
         assert sums(world) == recounted(world)
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+async def test_what_members_are_dealt_counts_too(tmp_path: Path, autojump_clock: MockClock, *, is_native: bool) -> None:
+    """Many groups of one member each said little, and each was written down with all partitions of the cluster."""
+    limits = ShareLimits(ROOM_BYTES, 1_000_000, ROOM_BYTES)
+    async with kept_world(tmp_path / "j.db", limits) as world:
+        world.broker.topics = [Topic(TopicId(b"t" * 16), TOPIC, 2_000)]
+        answers: list[ErrorCode] = []
+        for number in range(20):
+            group_id = GroupId(f"group-{number}")
+            if is_native:
+                joined = await world.ask(replace(native_join("n"), group_id=group_id), ConsumerGroupHeartbeatReply)
+                answers.append(joined.error)
+            else:
+                answers.append((await world.ask(fat_join("a", group_id, 10), JoinGroupReply)).error)
+        assert sums(world) == recounted(world)
+        refused = answers.count(UNAVAILABLE)
+        assert 0 < refused < 20
+        assert set(answers[-refused:]) == {UNAVAILABLE}
+        assert sums(world)[1][CLIENT.client_host] < 2 * limits.client_bytes
+        if not is_native:
+            again = await world.ask(fat_join("a", "group-0", 10), JoinGroupReply)
+            assert again.error is ErrorCode.NONE, "who is in says no more than before"
 
 
 async def test_static_member_takes_its_own_place(tmp_path: Path, autojump_clock: MockClock) -> None:
