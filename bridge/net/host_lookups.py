@@ -1,7 +1,7 @@
 """Addresses of hosts by their names, each asked for once for all who want it, in threads of nobody else's.
 
 A resolver that hangs is waited for by nobody but those who want just that name. trio asks in the threads that everybody
-shares: forty clients of one broker, whose name nobody answered for, kept the admin API and large answers from all others.
+shares: forty clients of one broker, whose name nobody answered for, kept admin API and large answers from all others.
 """
 
 import socket

@@ -63,8 +63,8 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
 
 SILENT_MS, SILENT_AGAIN_MS = 30_000, 5_000
 """So long a broker may leave a question unanswered, as for Kafka's own clients (`request.timeout.ms`), and the next one
-of that member by the same connection. A frozen broker hangs up on nobody: its groups are another's meanwhile, which puts
-out whoever is not heard of for 45 s, and gave what a client went on reading to others.
+of that member by the same connection. A frozen broker hangs up on nobody: its groups are another's meanwhile, which
+puts out whoever is not heard of for 45 s, and gave what a client went on reading to others.
 """
 
 
@@ -144,7 +144,7 @@ class UpstreamCoordinator:
         self._said: dict[MemberRef, Said] = {}
         self._open: OrderedDict[MemberRef, _Question] = OrderedDict()
         self._again: OrderedDict[MemberRef, None] = OrderedDict()
-        """Which of them are given up sooner, and some that were answered; both are in the order in which that is due."""
+        """Which of them are given up sooner, and some that were answered; both in the order in which that is due."""
         self.now_ms: Callable[[], int] = lambda: 0
         """What time it is where questions are asked."""
         self._held: dict[MemberRef, _Question] = {}

@@ -1,4 +1,4 @@
-"""A coordinator that freezes hangs up on nobody: what it does not answer is given up, and its members go on elsewhere."""
+"""A coordinator that freezes hangs up on nobody: what it does not answer is given up; its members go on elsewhere."""
 
 import trio
 from trio.testing import MockClock
