@@ -17,9 +17,7 @@ AT_ONCE_MAX = 128
 """Of so many names at once; of a further one it is said that it is not known now. A cluster has a name a broker."""
 Found = list[
     tuple[Literal[AddressFamily.AF_INET], SocketKind, int, str, tuple[str, int]]
-    | tuple[
-        Literal[AddressFamily.AF_INET6], SocketKind, int, str, tuple[str, int, int, int] | tuple[int, bytes]
-    ]
+    | tuple[Literal[AddressFamily.AF_INET6], SocketKind, int, str, tuple[str, int, int, int] | tuple[int, bytes]]
 ]
 """As `socket.getaddrinfo` gives it."""
 Port = bytes | str | int | None

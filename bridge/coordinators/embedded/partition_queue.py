@@ -60,9 +60,7 @@ class PartitionQueue:
     def places_of(self, group_ids: Collection[GroupId]) -> GroupPartitions:
         """The places of these groups that somebody works on or waits for now."""
         return frozenset(
-            GroupPartition(group_id, partition)
-            for group_id in group_ids
-            for partition in self._lines.get(group_id, ())
+            GroupPartition(group_id, partition) for group_id in group_ids for partition in self._lines.get(group_id, ())
         )
 
     def enter(self, work: Work) -> bool:

@@ -325,9 +325,7 @@ def test_request_that_passes_counts_as_long_as_it_is_kept() -> None:
     [(commit(1_000), 1_000 * KEPT_PARTITION_BYTES), (join(500), 500 * READ_ELEMENT_BYTES)],
     ids=["commit", "join"],
 )
-def test_request_that_passes_counts_with_what_was_read_of_it(
-    asked: OffsetCommit | JoinGroup, read_bytes: int
-) -> None:
+def test_request_that_passes_counts_with_what_was_read_of_it(asked: OffsetCommit | JoinGroup, read_bytes: int) -> None:
     """Where groups are followed it is there, decoded, until the broker has answered."""
     one, frame = session(ReadGroups()), written(asked)
     decision = decide(one, frame)
