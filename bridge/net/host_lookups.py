@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import AddressFamily, SocketKind
-from typing import Literal, cast
+from typing import Literal
 
 import trio
 
@@ -26,7 +26,7 @@ Asked = tuple[bytes | None, Port, int, int, int, int]
 
 def ask_system(asked: Asked) -> Found:
     """Ask and wait, for as long as the system's resolver takes. Raises OSError."""
-    return cast("Found", socket.getaddrinfo(*asked))
+    return socket.getaddrinfo(*asked)
 
 
 @dataclass(slots=True)

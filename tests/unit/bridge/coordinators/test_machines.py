@@ -64,7 +64,7 @@ def test_join_that_takes_the_hold_over_is_parked_on_its_own_connection() -> None
 
 def test_nothing_is_kept_for_a_connection_of_whom_came_and_went_by_it() -> None:
     """A client that joined and left under new names, 32 kB each, by one connection had all of them kept."""
-    machines = Machines(Limits())
+    machines = Machines(MemberLimits())
     for number in range(100):
         key = MemberRef(GROUP, MemberId(f"m{number}"))
         machines.feed(key, JoinReceived(FIRST, join_request(key.member_id), key.member_id), 0)

@@ -119,7 +119,7 @@ class FrozenBroker(ScriptedBroker):
             await super().answer(stream, header)
 
 
-LIMIT_S = ProxySettings.connect_timeout_ms / 1000
+LIMIT_S = 5
 
 
 async def test_nobody_waits_for_a_broker_that_is_asked_already_where_it_is_known_what_it_spoke(
@@ -129,7 +129,9 @@ async def test_nobody_waits_for_a_broker_that_is_asked_already_where_it_is_known
     broker, waited = FrozenBroker(), list[int]()
     async with trio.open_nursery() as nursery:
         await nursery.start(broker.serve)
-        cluster = cluster_for(replace(settings_for(broker), versions_max_age_ms=1_000))
+        cluster = cluster_for(
+            replace(settings_for(broker), versions_max_age_ms=1_000, connect_timeout_ms=1_000 * LIMIT_S)
+        )
         assert await cluster.offered(None) is not None
         broker.is_frozen = True
         await trio.sleep(2)
