@@ -50,8 +50,11 @@ def judge_alteration(state: Shard, command: AlterGroupConfigs) -> GroupConfigs |
         return configs
     if len(command.group_id) > NAME_CHARS_MAX:
         # 10,000 of 32 kB, as Kafka lets names be, are a third of a journal, and no member's share counts them.
-        told = f"Only groups whose names have at most {NAME_CHARS_MAX} characters may have settings of their own"
-        return Refusal(ErrorCode.POLICY_VIOLATION, f"{told}; this has {len(command.group_id)}.")
+        reason = (
+            f"Only groups whose names have at most {NAME_CHARS_MAX} characters may have settings of their own; this has"
+            f" {len(command.group_id)}."
+        )
+        return Refusal(ErrorCode.POLICY_VIOLATION, reason)
     most = state.settings.group_configs_max
     if len(state.configs) < most:
         return configs
