@@ -53,7 +53,7 @@ class HostLookups(trio.abc.HostnameResolver):
         proto: int = 0,
         flags: int = 0,
     ) -> Found:
-        """See `trio.abc.HostnameResolver`. Raises OSError."""
+        """The addresses of a name, as trio asks for them. Raises OSError."""
         asked = host, port, family, type, proto, flags
         running = self._running.get(asked)
         if running is None:
@@ -67,7 +67,7 @@ class HostLookups(trio.abc.HostnameResolver):
         return running.found
 
     async def getnameinfo(self, sockaddr: tuple[str, int] | tuple[str, int, int, int], flags: int) -> tuple[str, str]:
-        """See `trio.abc.HostnameResolver`: nobody asks for the names of addresses."""
+        """Nobody asks for the names of addresses."""
         raise NotImplementedError
 
     def _begin(self, asked: Asked) -> None:
