@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import AddressFamily, SocketKind
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import trio
 
@@ -21,7 +21,17 @@ Found = list[
 ]
 """As `socket.getaddrinfo` gives it."""
 Port = bytes | str | int | None
-Asked = tuple[bytes | None, Port, int, int, int, int]
+
+
+class Asked(NamedTuple):
+    """What is looked up, as `socket.getaddrinfo` is asked for it."""
+
+    host: bytes | None
+    port: Port
+    family: int = 0
+    type: int = 0
+    proto: int = 0
+    flags: int = 0
 
 
 def ask_system(asked: Asked) -> Found:
@@ -44,17 +54,9 @@ class HostLookups(trio.abc.HostnameResolver):
         self._ask = ask
         self._running: dict[Asked, _LookUp] = {}
 
-    async def getaddrinfo(
-        self,
-        host: bytes | None,
-        port: Port,
-        family: int = 0,
-        type: int = 0,  # noqa: A002 - as `socket.getaddrinfo` has it
-        proto: int = 0,
-        flags: int = 0,
-    ) -> Found:
+    async def getaddrinfo(self, host: bytes | None, port: Port, *kinds: int, **named: int) -> Found:
         """The addresses of a name, as trio asks for them. Raises OSError."""
-        asked = host, port, family, type, proto, flags
+        asked = Asked(host, port, *kinds, **named)
         running = self._running.get(asked)
         if running is None:
             if len(self._running) >= AT_ONCE_MAX:
