@@ -23,7 +23,7 @@ Found = list[
 Port = bytes | str | int | None
 
 
-class Asked(NamedTuple):
+class AddressQuestion(NamedTuple):
     """What is looked up, as `socket.getaddrinfo` is asked for it."""
 
     host: bytes | None
@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     flags: int = 0
 
 
-def ask_system(asked: Asked) -> Found:
+def ask_system(asked: AddressQuestion) -> Found:
     """Ask and wait, for as long as the system's resolver takes. Raises OSError."""
     return socket.getaddrinfo(*asked)
 
@@ -50,13 +50,13 @@ class _LookUp:
 class HostLookups(trio.abc.HostnameResolver):
     """Asks the system, as trio does by itself; of addresses, which are no names, it is not asked."""
 
-    def __init__(self, ask: Callable[[Asked], Found] = ask_system) -> None:
+    def __init__(self, ask: Callable[[AddressQuestion], Found] = ask_system) -> None:
         self._ask = ask
-        self._running: dict[Asked, _LookUp] = {}
+        self._running: dict[AddressQuestion, _LookUp] = {}
 
     async def getaddrinfo(self, host: bytes | None, port: Port, *kinds: int, **named: int) -> Found:
         """The addresses of a name, as trio asks for them. Raises OSError."""
-        asked = Asked(host, port, *kinds, **named)
+        asked = AddressQuestion(host, port, *kinds, **named)
         running = self._running.get(asked)
         if running is None:
             if len(self._running) >= AT_ONCE_MAX:
@@ -72,7 +72,7 @@ class HostLookups(trio.abc.HostnameResolver):
         """Nobody asks for the names of addresses."""
         raise NotImplementedError
 
-    def _begin(self, asked: Asked) -> None:
+    def _begin(self, asked: AddressQuestion) -> None:
         token = trio.lowlevel.current_trio_token()
 
         def look_up() -> Found | Exception:
@@ -88,7 +88,7 @@ class HostLookups(trio.abc.HostnameResolver):
 
         trio.lowlevel.start_thread_soon(look_up, lambda given: tell(given.unwrap()), name="epochbridge-names")
 
-    def _end(self, asked: Asked, found: Found | Exception) -> None:
+    def _end(self, asked: AddressQuestion, found: Found | Exception) -> None:
         running = self._running.pop(asked)
         running.found = found
         running.over.set()

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from bridge.net.broker_connection import connect
-from bridge.net.host_lookups import AT_ONCE_MAX, Asked, Found, HostLookups
+from bridge.net.host_lookups import AT_ONCE_MAX, AddressQuestion, Found, HostLookups
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker
@@ -26,7 +26,7 @@ class Resolver:
         self.asked: list[bytes | None] = []
         self.let = threading.Event()
 
-    def __call__(self, asked: Asked) -> Found:
+    def __call__(self, asked: AddressQuestion) -> Found:
         """Loopback."""
         host, port, *_ = asked
         self.asked.append(host)
