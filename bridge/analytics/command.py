@@ -40,6 +40,7 @@ class StreamOptions(TypedDict):
     refresh_s: int
     settled_s: int
     jars: Sequence[str]
+    kafka_config: str | None
     on_gap: str
     upkeep_s: int
     end_within_s: int
@@ -156,6 +157,12 @@ _SOURCES: tuple[Literal["bootstrap"], Literal["topic"], Literal["events"]] = ("b
 )
 @click.option("--jars", metavar="PATH", multiple=True, help="Jar of Spark's Kafka source, or a folder of them.")
 @click.option(
+    "--kafka-config",
+    metavar="FILE",
+    help="Settings of Kafka's client for --bootstrap, a line each, as Kafka's tools take by --command-config: "
+    "security.protocol=SASL_SSL and so on.",
+)
+@click.option(
     "--on-gap",
     type=click.Choice(["fail", "note"]),
     default="fail",
@@ -190,6 +197,8 @@ def stream(*, master: str | None, settings: Mapping[str, str], **options: Unpack
     named = tuple(options[name] is not None for name in _SOURCES)
     if named not in {(True, True, False), (False, False, True)}:
         raise click.UsageError("name either --bootstrap and --topic, or --events")
+    if options["events"] is not None and options["kafka_config"] is not None:
+        raise click.UsageError("--kafka-config is for --bootstrap and --topic, and --events asks no Kafka")
     call("bridge.analytics.job_stream", StreamSpec(**options), master, settings)
 
 

@@ -25,6 +25,7 @@ from bridge.analytics.intake.sources import (
     TopicSource,
     connector_jars,
     is_of_folder,
+    require_client_file,
     require_reachable,
 )
 from bridge.analytics.job_run import (
@@ -243,10 +244,11 @@ def upkeep_of(wanted: StreamSpec) -> Upkeep:
 
 
 def require_source(wanted: StreamSpec) -> None:
-    """Raise AnalyticsError if no broker can be reached, or if there are no files, or not here, or some are compressed;
-    before Spark starts.
+    """Raise AnalyticsError if no broker can be reached, or its settings can't be read, or if there are no files, or not
+    here, or some are compressed; before Spark starts.
     """
     if wanted.bootstrap is not None:
+        require_client_file(wanted.kafka_config)
         require_reachable(wanted.bootstrap)
         return
     events = wanted.events or ""
@@ -316,6 +318,7 @@ def source_of(wanted: StreamSpec) -> tuple[Source, Tend]:
             topic=wanted.topic,
             batch_lines=wanted.batch_lines,
             goes_on_at_gaps=wanted.on_gap == NOTE,
+            client_file=wanted.kafka_config,
         )
         return source, lambda: None
     inbox = inbox_of(wanted)

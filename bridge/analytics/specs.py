@@ -19,6 +19,7 @@ class StreamSpec:
     batch_files: int = 16
     jars: Sequence[str] = ()
     on_gap: str = "fail"
+    kafka_config: str | None = None
     upkeep_s: int = 3_600
     spared_hours: int = 168
     end_within_s: int = 60

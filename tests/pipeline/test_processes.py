@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 from pyspark.sql import SparkSession
 
 from bridge.analytics.job_run import event_lines, make_tables
@@ -24,6 +24,7 @@ from deploy.spark.connector import fetch
 from tests.support.fleet_files import write_log
 from tests.support.fleet_log import FleetPlan
 from tests.support.kafka import KafkaUnderTest, TopicFactory, kafka_43, topic_factory
+from tests.support.sasl_kafka import LISTENER, PASSWORDS, login_of, sasl_kafka
 from tests.support.table_truth import contents
 from tests.support.whatif_log import write_whatif_log
 
@@ -142,6 +143,34 @@ def test_topic_gives_the_tables_of_its_files(
     assert "5 foreign" in finish(*options, "--on-gap", "note")
     gaps = store.read(GAPS).select("source", "from_offset", "to_offset").collect()
     assert gaps == [(f"{topic}-0", begin, begin + 2)]
+
+
+@pytest.mark.timeout(900)
+def test_topic_of_a_cluster_that_asks_for_a_login_is_followed(
+    spark: SparkSession, events: Path, expected: Store, tmp_path: Path
+) -> None:
+    """By settings of Kafka's client in a file, here with a password that such a file has to escape."""
+    jars, out, client = tmp_path / "jars", tmp_path / "stream", tmp_path / "client.properties"
+    fetch(jars)
+    login = f'username="bridge" password="{PASSWORDS["bridge"]}"'
+    client.write_text(
+        f"# of the bridge\nsecurity.protocol={LISTENER}\nsasl.mechanism = SCRAM-SHA-256\n"
+        f"sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\\n  {login};\n"
+    )
+    (tmp_path / "kafka").mkdir()
+    with sasl_kafka(tmp_path / "kafka") as kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap, **login_of("admin")})
+        admin.create_topics([NewTopic("events", num_partitions=1, replication_factor=1)])["events"].result(60)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap, **login_of("alice")})
+        for file in sorted(events.iterdir()):
+            for line in file.read_bytes().splitlines():
+                producer.produce("events", line)
+        assert producer.flush(60) == 0
+        source = ("--bootstrap", kafka.bootstrap, "--topic", "events", "--jars", str(jars))
+        assert "1 foreign" in finish(
+            "stream", "--once", *source, "--out", str(out), "--kafka-config", str(client), *SMALL
+        )
+    assert contents(Store(spark, str(out))) == contents(expected)
 
 
 def lose_records(bootstrap: str, topic: str) -> int:

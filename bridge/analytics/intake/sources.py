@@ -33,13 +33,14 @@ _AT_ONCE = {
 """Kafka's consumer hands out 500 records at a time unless it is told otherwise, and waits 500 ms at the end of a
 partition for records that Spark has not asked for.
 """
-NO_TOPIC, NO_CONNECTOR = "EB-ANALYTICS-005", "EB-ANALYTICS-006"
+NO_TOPIC, NO_CONNECTOR, NO_SETTINGS = "EB-ANALYTICS-005", "EB-ANALYTICS-006", "EB-ANALYTICS-043"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSource:
     """A topic; `batch_lines` bounds how many lines a micro-batch takes; whether to go on with what there is where the
-    topic no longer holds what comes next; and how many seconds lie between two looks for more.
+    topic no longer holds what comes next; how many seconds lie between two looks for more; and a file with settings of
+    Kafka's client, if there is one.
     """
 
     bootstrap: str
@@ -47,19 +48,12 @@ class TopicSource:
     batch_lines: int
     goes_on_at_gaps: bool = False
     look_s: int = 1
+    client_file: str | None = None
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The records of the topic from its beginning; raise AnalyticsError if Spark has no Kafka source."""
-        options = {
-            "kafka.bootstrap.servers": self.bootstrap,
-            "subscribe": self.topic,
-            "startingOffsets": "earliest",
-            "failOnDataLoss": str(not self.goes_on_at_gaps).lower(),
-            "maxOffsetsPerTrigger": str(self.batch_lines),
-            **_AT_ONCE,
-        }
         try:
-            records = spark.readStream.format("kafka").options(**options).load()
+            records = spark.readStream.format("kafka").options(**self.options(spark)).load()
         except AnalysisException as problem:
             raise AnalyticsError(
                 f"{NO_CONNECTOR}: Spark {spark.version} has no Kafka source: its jars do not come with PySpark; "
@@ -67,6 +61,19 @@ class TopicSource:
             ) from problem
         place = f.concat_ws("-", "topic", "partition")
         return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE), OFFSET)
+
+    def options(self, spark: SparkSession) -> dict[str, str]:
+        """What Spark's Kafka source is told: settings of Kafka's client under their names with `kafka.` before them."""
+        told = {} if self.client_file is None else client_settings(spark, self.client_file)
+        return {
+            **_AT_ONCE,
+            **{f"kafka.{name}": value for name, value in told.items()},
+            "kafka.bootstrap.servers": self.bootstrap,
+            "subscribe": self.topic,
+            "startingOffsets": "earliest",
+            "failOnDataLoss": str(not self.goes_on_at_gaps).lower(),
+            "maxOffsetsPerTrigger": str(self.batch_lines),
+        }
 
     def delivery(self, rows: DataFrame) -> Delivery:
         """The lines of a micro-batch of them."""
@@ -123,6 +130,33 @@ def require_reachable(bootstrap: str) -> None:
         f"{NO_TOPIC}: no broker of --bootstrap takes connections ({'; '.join(faults)}); "
         "check that Kafka runs and that the address is the one its clients use"
     )
+
+
+def require_client_file(path: str | None) -> None:
+    """Raise AnalyticsError if a file with settings of Kafka's client is named that can't be read."""
+    if path is None:
+        return
+    try:
+        Path(path).open("rb").close()
+    except OSError as problem:
+        raise AnalyticsError(
+            f"{NO_SETTINGS}: {path}, which --kafka-config names, can't be read: {problem.strerror or problem}; name a "
+            "file with settings of Kafka's clients, a line each, such as security.protocol=SASL_SSL"
+        ) from problem
+
+
+def client_settings(spark: SparkSession, path: str) -> dict[str, str]:
+    """The settings in a file, as Kafka's own tools read it (`--command-config`): by Java, which has rules of its own
+    for what is a comment, an escape, or a line that goes on.
+    """
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None, "Spark runs"
+    settings, file = jvm.java.util.Properties(), jvm.java.io.FileInputStream(str(Path(path).resolve()))
+    try:
+        settings.load(file)
+    finally:
+        file.close()
+    return {str(name): str(settings.getProperty(name)) for name in settings.stringPropertyNames()}
 
 
 def connector_jars(places: Sequence[str]) -> dict[str, str]:

@@ -52,6 +52,13 @@ def test_stream_needs_one_source(options: list[str]) -> None:
     assert (answer.exit_code, "name either --bootstrap and --topic, or --events" in answer.output) == (2, True)
 
 
+def test_settings_of_kafkas_client_need_a_kafka() -> None:
+    """Beside a folder they would be for nobody."""
+    options = ["--events", "e", "--kafka-config", "f"]
+    answer = CliRunner().invoke(analytics, ["stream", "--out", "o", *options])
+    assert (answer.exit_code, "--kafka-config is for --bootstrap" in answer.output) == (2, True)
+
+
 def test_missing_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra the help works, and a job says what to install."""
 

@@ -103,7 +103,9 @@ def test_options_names_its_source(tmp_path: Path) -> None:
     topic, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1))
     folder, _ = source_of(StreamSpec(out=str(tmp_path / "o"), events=str(tmp_path), batch_files=3))
     noting, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1, on_gap="note"))
+    login, _ = source_of(StreamSpec(out="o", bootstrap="h:1", topic="t", batch_lines=1, kafka_config="f"))
     assert (topic, noting) == (TOPIC, replace(TOPIC, goes_on_at_gaps=True))
+    assert login == replace(TOPIC, client_file="f")
     assert folder == FolderSource(folder=str(tmp_path / "o" / "_inbox"), batch_files=3, is_inbox=True)
 
 

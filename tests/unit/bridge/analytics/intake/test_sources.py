@@ -1,6 +1,7 @@
 """Where streams come from, and what is said when they can't."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,13 @@ from pyspark.sql import SparkSession
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.columns import LogFile
-from bridge.analytics.intake.sources import FolderSource, TopicSource, connector_jars, require_reachable
+from bridge.analytics.intake.sources import (
+    FolderSource,
+    TopicSource,
+    connector_jars,
+    require_client_file,
+    require_reachable,
+)
 from tests.support.spark import records_of
 
 
@@ -24,6 +31,31 @@ def test_broker_out_of_reach_is_one_sentence(bootstrap: str) -> None:
     """Issue: an unreachable topic."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-005: .*(check that Kafka runs|write --bootstrap)"):
         require_reachable(bootstrap)
+
+
+def test_settings_of_the_client_are_read_as_kafkas_tools_read_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Comments, blanks, escapes and lines that go on are Java's; what the command names itself stays what it is."""
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "# one\n! two\nsecurity.protocol = SSL\nbootstrap.servers=other:1\nfetch.max.wait.ms: 7\n"
+        'sasl.jaas.config=org.Module required \\\n   password="a\\u00e9=b";\n'
+    )
+    source = TopicSource(bootstrap="h:1", topic="t", batch_lines=1)
+    told = replace(source, client_file=str(file)).options(spark)
+    changed = {name: value for name, value in told.items() if source.options(spark).get(name) != value}
+    assert changed == {
+        "kafka.security.protocol": "SSL",
+        "kafka.fetch.max.wait.ms": "7",
+        "kafka.sasl.jaas.config": 'org.Module required password="aé=b";',
+    }
+
+
+def test_settings_that_can_not_be_read_are_one_sentence(tmp_path: Path) -> None:
+    """Before Spark starts."""
+    require_client_file(None)
+    for path in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(AnalyticsError, match=rf"^EB-ANALYTICS-043: {path}, .*security\.protocol=SASL_SSL"):
+            require_client_file(str(path))
 
 
 def test_missing_kafka_source_says_where_jars_come_from(spark: SparkSession) -> None:
