@@ -101,8 +101,11 @@ def text_of(events: Iterable[Event]) -> list[str]:
 
 
 def taken(store: Store, events: Iterable[Event]) -> DataFrame:
-    """Events in order, as the tables are made of them."""
-    rows = accepted(parsed(lines_of(store.spark, text_of(events))), 0)
+    """Events in order, as the tables are made of them: read by then, and no question about lines any more.
+
+    With all that is asked of a line in their plan, Spark spent minutes on a query that asks for events several times.
+    """
+    rows = accepted(parsed(lines_of(store.spark, text_of(events))), 0).localCheckpoint()
     return positioned(rows, runs(rows))
 
 
