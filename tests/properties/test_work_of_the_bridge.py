@@ -30,7 +30,7 @@ from translators.dialects.classic import (
     SyncGroupReply,
 )
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
-from translators.dialects.errors import ErrorCode
+from translators.dialects.errors import ErrorCode, code_of
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, TopicName
 
 SETTLED_S, IDLE_S = 5.0, 30.0
@@ -111,8 +111,9 @@ def calls_of_ours() -> Iterator[list[str]]:
     def note(frame: FrameType, event: str, _: object) -> None:
         path = frame.f_code.co_filename
         is_ours = "/bridge/" in path or "/translators/" in path
-        # The client is here, too: what it encodes and decodes is not the bridge's work.
-        if event == "call" and is_ours and "/tests/" not in path and "/wire/" not in path:
+        # The client is here, too: what it encodes and decodes, and the code that it reads, is not the bridge's work.
+        is_of_client = "/tests/" in path or "/wire/" in path or frame.f_code is code_of.__code__
+        if event == "call" and is_ours and not is_of_client:
             called.append(frame.f_code.co_qualname)
 
     sys.setprofile(note)

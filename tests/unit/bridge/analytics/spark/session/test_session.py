@@ -16,6 +16,8 @@ OF_ONE_MACHINE = {
     "spark.driver.host",
     # A cluster has other sizes.
     "spark.driver.memory",
+    # Its driver only plans, and compiles as little as an executor that has a core for a minute.
+    "spark.driver.extraJavaOptions",
     # Whoever runs one looks at its pages, and at what it logs.
     "spark.ui.enabled",
     "spark.log.level",
@@ -57,7 +59,7 @@ def test_spark_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPat
 
 
 def test_file_for_a_cluster_has_what_a_session_sets() -> None:
-    """It lacked the flags of the JVM, and the room for generated code; executors need those of the driver."""
+    """It lacked flags of the JVM, and the room for generated code; executors have those of the driver."""
     lines = OPTIONS.read_text(encoding="utf-8").splitlines()
     told = dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
     wanted = {name: value for name, value in {**ON_ONE_MACHINE, **RELIED_ON}.items() if name not in OF_ONE_MACHINE}
