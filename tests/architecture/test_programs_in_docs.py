@@ -46,9 +46,8 @@ def test_modules_that_pages_run_are_there() -> None:
 
 
 def test_environments_that_pages_run_are_there() -> None:
-    """Of tox, as `pyproject.toml` has them."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    known = project["tool"]["tox"]["env"].keys()
+    """Of tox, as `tox.toml` has them."""
+    known = tomllib.loads((ROOT / "tox.toml").read_text(encoding="utf-8"))["env"].keys()
     named = {(str(path), name) for path, text in pages() for name in ENVIRONMENT.findall(text)}
     assert {name for _, name in named} > {"lint", "test"}
     assert sorted(f"{path}: {name}" for path, name in named if name not in known) == []

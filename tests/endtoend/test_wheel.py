@@ -73,7 +73,7 @@ def test_sdist_holds_what_the_checks_need(sdist: Path) -> None:
     folders = (*SOURCE_FOLDERS, "tests")
     wanted = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.py")}
     assert wanted - held == set()
-    assert {"deploy/constraints.txt", "docs/README.md", "pyproject.toml"} <= held
+    assert {"deploy/constraints.txt", "docs/README.md", "pyproject.toml", "tox.toml"} <= held
     assert [name for name in held if name.endswith(".pyc") or name.startswith((".venv", ".tox"))] == []
 
 

@@ -49,10 +49,10 @@ class Found:
     words: str
 
 
-def checks_of(project: Path) -> Sequence[Command]:
-    """The commands of the environment `lint`, but for its tests."""
-    told = tomllib.loads(project.read_text(encoding="utf-8"))
-    lint = cast("_Environment", told["tool"]["tox"]["env"]["lint"])
+def checks_of(environments: Path) -> Sequence[Command]:
+    """The commands of the environment `lint` in a file of tox, but for its tests."""
+    told = tomllib.loads(environments.read_text(encoding="utf-8"))
+    lint = cast("_Environment", told["env"]["lint"])
     return [command for command in lint["commands"] if command[0] != TESTS]
 
 
@@ -128,4 +128,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Only the process that controls a run checks."""
     if config.getoption("--checks") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Checks(checks_of(config.rootpath / "pyproject.toml"), config.rootpath), "checks")
+        config.pluginmanager.register(Checks(checks_of(config.rootpath / "tox.toml"), config.rootpath), "checks")

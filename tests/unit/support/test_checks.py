@@ -21,8 +21,9 @@ COMMAND = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 
 def write(folder: Path, checks: str, test: str = "def test_sound(): pass") -> None:
     """A project with this test and these checks."""
-    lines = ["[tool.pytest.ini_options]", f'pythonpath = ["{ROOT}"]', "[tool.tox.env.lint]", f"commands = [{checks}]"]
-    (folder / "pyproject.toml").write_text("\n".join(lines), encoding="utf-8")
+    project = f'[tool.pytest.ini_options]\npythonpath = ["{ROOT}"]'
+    (folder / "pyproject.toml").write_text(project, encoding="utf-8")
+    (folder / "tox.toml").write_text(f"[env.lint]\ncommands = [{checks}]", encoding="utf-8")
     (folder / "conftest.py").write_text('pytest_plugins = ["tests.support.checks"]', encoding="utf-8")
     (folder / "test_it.py").write_text(test, encoding="utf-8")
 
@@ -86,7 +87,7 @@ def test_one_asks_for_checks(tmp_path: Path) -> None:
 
 def test_whole_runs_check_what_lint_does() -> None:
     """The list is written once."""
-    programs = [command[0] for command in checks_of(ROOT / "pyproject.toml")]
+    programs = [command[0] for command in checks_of(ROOT / "tox.toml")]
     assert programs == ["ruff", "ruff", "mypy", "lint-imports", "codespell", "towncrier"]
 
 
