@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from bridge.net.broker_connection import connect
-from bridge.net.host_lookups import AT_ONCE_MAX, AddressQuestion, Found, HostLookups
+from bridge.net.host_lookups import AT_ONCE_MAX, AddressQuestion, Found, HostLookups, NameQuestion
 from bridge.ports import BrokerUnreachable
 from bridge.session.broker_addresses import Address
 from tests.support.scripted_broker import LOOPBACK, ScriptedBroker
@@ -93,3 +93,37 @@ async def test_names_that_are_looked_up_at_once_are_bounded() -> None:
             assert await trio.socket.getaddrinfo(LOOPBACK, 1)
             resolver.let.set()
         assert await trio.socket.getaddrinfo("quick.test", 1)
+
+
+async def test_name_of_an_address_is_asked_of_the_system_as_without_us() -> None:
+    """Who asked trio for one heard NotImplementedError: our resolver stands in the place of the system's for both."""
+    numeric = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
+    with resolving(), trio.fail_after(WAIT_S):
+        assert await trio.socket.getnameinfo((LOOPBACK, 9092), numeric) == (LOOPBACK, "9092")
+        with pytest.raises(socket.gaierror):
+            await trio.socket.getnameinfo(("no address", 9092), numeric)
+
+
+async def test_name_of_an_address_that_hangs_is_asked_for_once_and_holds_up_nobody_else() -> None:
+    """As names are: in a thread of its own, one for all who want that one."""
+    asked, let = list[NameQuestion](), threading.Event()
+
+    def ask(question: NameQuestion) -> tuple[str, str]:
+        asked.append(question)
+        if question.sockaddr[1] == 1:
+            assert let.wait(WAIT_S)
+        return "host.test", "service"
+
+    lookups = HostLookups(Resolver(), ask)
+    with trio.fail_after(WAIT_S):
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(100):
+                    nursery.start_soon(lookups.getnameinfo, (LOOPBACK, 1), 0)
+                await trio.testing.wait_all_tasks_blocked()
+                assert await lookups.getnameinfo((LOOPBACK, 2), 0) == ("host.test", "service")
+                assert await trio.to_thread.run_sync(lambda: 7) == 7
+                let.set()
+        finally:
+            let.set()
+    assert sorted(question.sockaddr[1] for question in asked) == [1, 2]
