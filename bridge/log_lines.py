@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 from zlib import crc32
@@ -55,6 +55,13 @@ def cause_by_names(kind: Hashable, host: str, *names: str) -> Hashable:
     return kind, place_of(host), crc32("\0".join(names).encode(errors="replace")) % NAMED_MAX
 
 
+def cause_of(code: str, problem: Exception, group_id: str) -> Hashable:
+    """The cause of a line about one of many groups that a broker was asked about: who does not answer for one does so
+    for all, and names each in its words.
+    """
+    return code, str(problem).replace(group_id, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A log line: its message with arguments, the fields beside it (`LogFields`), the error whose traceback it has."""
@@ -64,6 +71,10 @@ class Line:
     args: tuple[object, ...] = ()
     fields: Mapping[str, object] = field(default_factory=dict)
     problem: BaseException | None = None
+
+
+Say = Callable[[Hashable, Line], None]
+"""Writes a line by its cause, or counts it."""
 
 
 def _kept(cause: Hashable) -> Hashable:

@@ -1,6 +1,7 @@
 """The embedded coordinator under a virtual clock: a broker port and client connections that do as the test says."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import logging
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -16,6 +17,7 @@ from bridge.coordinators.machines import Machines
 from bridge.engine.assignors.registry import registry
 from bridge.engine.settings import EngineSettings
 from bridge.engine.state import Shard
+from bridge.log_lines import Line
 from bridge.net.clock import TrioClock
 from bridge.ports import BrokerUnreachable, ClusterTopics
 from bridge.session.contracts import NoAccess, OnAnswer
@@ -234,6 +236,11 @@ class FakeVia:
         request, on_answer = self.open.pop(0)
         on_answer(make(request))
         return request
+
+
+def say_at_once(_cause: Hashable, line: Line) -> None:
+    """Write every line, however often its cause comes (`log_lines.Say`)."""
+    logging.getLogger("epochbridge.coordinators").log(line.level, line.message, *line.args, extra=line.fields)
 
 
 async def answered(replies: Mapping[RequestRef, Reply], ref: RequestRef, kind: type[ReplyT]) -> ReplyT:

@@ -49,7 +49,7 @@ from bridge.engine.commands import (
 )
 from bridge.engine.outcome import Converted, GroupEmptied, GroupGivenUp, NotConverted, RegularExpressionWanted
 from bridge.engine.queries import group_type, has_members, matched_topics, subscribed_names, topics_matched
-from bridge.log_lines import Line, RateLimitedLog
+from bridge.log_lines import Line
 from bridge.ports import Broker, Clock, Journal
 from bridge.session.contracts import AccessOnUse, BrokerAccess
 from bridge.supervision import BRIDGES, OFFSETS, PATTERNS, RECOMMIT, RETENTION, SERVING, TOPICS, Failures, start_job
@@ -110,7 +110,6 @@ class EmbeddedGroups:
         self._closed: Callable[[], Refusal | None] = lambda: STARTING
         catalog = owner.catalog
         self._topics = TopicWatcher(broker, catalog, self._change_topics, clock, settings.topics_refresh_ms)
-        self._told_foreign = RateLimitedLog(LOG)
         self._patterns = Patterns(
             catalog, lambda: owner.shard.pattern_users, self.task.queue, lambda: self.task.has_queued
         )
@@ -139,8 +138,8 @@ class EmbeddedGroups:
         )
         self._views.pieces.wake = self.task.wake
         self._configs = ConfigViews(owner.shard, self._alter_configs)
-        self._recommit = Recommit(broker, self.forwarder.queue, settings.recommit_ms)
-        self._retention = Retention(broker, self._delete_group, settings.retention_check_ms)
+        self._recommit = Recommit(broker, self.forwarder.queue, settings.recommit_ms, self.offsets.say)
+        self._retention = Retention(broker, self._delete_group, settings.retention_check_ms, self.offsets.say)
 
     def locate_coordinators(self, coordinator_of: Callable[[GroupId], int | None]) -> None:
         """Learn who knows which broker stands for a group (decision 22)."""
@@ -495,7 +494,7 @@ class EmbeddedGroups:
         fields = group_fields(self.owner.shard, group_id)
         line = Line(logging.ERROR, "EB-GROUP-004: group %r is bypassed: %s", (quote(group_id), reason), fields)
         # Clients commit again ten times a second.
-        self._told_foreign.write(self._clock.now_ms(), group_id, line)
+        self.offsets.say(("EB-GROUP-004", group_id), line)
 
     def _change_topics(self, change: TopicsChange) -> None:
         self.task.queue(ChangeTopics(change.changed, change.removed))

@@ -2,14 +2,14 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import trio
 
 from bridge.coordinators.embedded.partition_queue import GroupPartitions
 from bridge.coordinators.offset_requests import Commit
-from bridge.log_lines import Line, RateLimitedLog, of_embedded
+from bridge.log_lines import Line, RateLimitedLog, cause_of, of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, TopicPartition
@@ -135,8 +135,11 @@ class OffsetWatch:
                 (group_id, str(problem)),
                 of_embedded(group_id),
             )
-            # A broker that does not answer for one group does so for many, at every look.
-            self._log.write(self._now_ms(), str(problem).replace(group_id, ""), line)
+            self.say(cause_of("EB-OFFSETS-009", problem, group_id), line)
+
+    def say(self, cause: Hashable, line: Line) -> None:
+        """Write a line of a round over groups, or count it; the next look after a minute tells how many there were."""
+        self._log.write(self._now_ms(), cause, line)
 
     async def look(self, group_id: GroupId) -> None:
         """Compare one group; what is in the middle of a commit or deletion is looked at next time."""

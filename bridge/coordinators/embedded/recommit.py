@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import trio
 
 from bridge.coordinators.embedded.partition_queue import GroupPartition, GroupPartitions, PartitionQueue, Work
-from bridge.log_lines import of_embedded
+from bridge.log_lines import Line, Say, cause_by_names, cause_of, of_embedded
 from bridge.migration.missing_rights import Resource, Right, refused_on
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
@@ -33,10 +33,11 @@ class Recommit:
     The first one counts: a bridge that is restarted more often than the interval would else never come to it.
     """
 
-    def __init__(self, broker: Broker, queue: PartitionQueue, interval_ms: int) -> None:
+    def __init__(self, broker: Broker, queue: PartitionQueue, interval_ms: int, say: Say) -> None:
         self._broker = broker
         self._queue = queue
         self._interval_ms = interval_ms
+        self._say = say
 
     async def run(self, live_groups: Callable[[], Iterable[GroupId]]) -> None:
         """Go on until cancelled; a group whose turn fails has its next one in the next round."""
@@ -51,12 +52,9 @@ class Recommit:
         try:
             await self.renew(group_id)
         except BrokerUnreachable as problem:
-            LOG.warning(
-                "EB-OFFSETS-001: offsets of group %r were not renewed: %s",
-                group_id,
-                problem,
-                extra=of_embedded(group_id),
-            )
+            message = "EB-OFFSETS-001: offsets of group %r were not renewed: %s"
+            line = Line(logging.WARNING, message, (group_id, str(problem)), of_embedded(group_id))
+            self._say(cause_of("EB-OFFSETS-001", problem, group_id), line)
         except Exception:
             LOG.exception(
                 "EB-OFFSETS-004: renewing offsets of group %r failed; please report this",
@@ -87,13 +85,11 @@ class Recommit:
         codes = [item.error for topic in reply.topics for item in topic.partitions]
         if any(code is not ErrorCode.NONE for code in codes):
             refused = sorted({code.name for code in codes if code is not ErrorCode.NONE})
-            LOG.warning(
-                "EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s; %s",
-                group_id,
-                refused,
-                _next_step(group_id, reply),
-                extra=of_embedded(group_id),
-            )
+            message = "EB-OFFSETS-002: the broker refused to renew offsets of group %r: %s; %s"
+            words = (group_id, str(refused), _next_step(group_id, reply))
+            # Each group wants a right of its own: of so many is told which.
+            cause = cause_by_names(("EB-OFFSETS-002", *refused), "", group_id)
+            self._say(cause, Line(logging.WARNING, message, words, of_embedded(group_id)))
         return codes.count(ErrorCode.NONE)
 
     async def _reserve(self, places: GroupPartitions) -> None:

@@ -8,7 +8,7 @@ import trio
 from bridge.engine.model import Phase
 from bridge.engine.queries import has_members
 from bridge.engine.state import Shard
-from bridge.log_lines import of_embedded
+from bridge.log_lines import Line, Say, cause_of, of_embedded
 from bridge.ports import Broker, BrokerUnreachable
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -48,10 +48,11 @@ class Retention:
     Offsets are asked for, so that a group goes when the broker has let the last one expire, and not before.
     """
 
-    def __init__(self, broker: Broker, forget: Callable[[GroupId], ErrorCode], interval_ms: int) -> None:
+    def __init__(self, broker: Broker, forget: Callable[[GroupId], ErrorCode], interval_ms: int, say: Say) -> None:
         self._broker = broker
         self._forget = forget
         self._interval_ms = interval_ms
+        self._say = say
 
     async def run(self, idle_groups: Callable[[], Iterable[GroupId]], is_idle: Callable[[GroupId], bool]) -> None:
         """Go on until cancelled; a group whose turn fails has its next one in the next round."""
@@ -64,12 +65,9 @@ class Retention:
         try:
             offsets = await self._broker.fetch_offsets(group_id)
         except BrokerUnreachable as problem:
-            LOG.warning(
-                "EB-OFFSETS-005: whether group %r has offsets is not known: %s",
-                group_id,
-                problem,
-                extra=of_embedded(group_id),
-            )
+            message = "EB-OFFSETS-005: whether group %r has offsets is not known: %s"
+            line = Line(logging.WARNING, message, (group_id, str(problem)), of_embedded(group_id))
+            self._say(cause_of("EB-OFFSETS-005", problem, group_id), line)
             return
         except Exception:
             LOG.exception(

@@ -250,7 +250,7 @@ async def test_renewal_undoes_neither_a_reset_nor_a_delete(autojump_clock: MockC
         world.broker.offsets[GROUP] = fetched(at(7), at(8, 1))
         world.send(commit_request(generation, "a"))
         renewed: list[int] = []
-        recommit = Recommit(world.broker, world.groups.forwarder.queue, 1_000)
+        recommit = Recommit(world.broker, world.groups.forwarder.queue, 1_000, world.groups.offsets.say)
 
         async def renew() -> None:
             renewed.append(await recommit.renew(GROUP))

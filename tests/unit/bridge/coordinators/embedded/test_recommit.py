@@ -10,7 +10,7 @@ from bridge.coordinators.embedded.groups import EmbeddedSettings
 from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
 from bridge.coordinators.embedded.recommit import FIRST_ROUND_MS, Recommit
 from bridge.ports import BrokerUnreachable
-from tests.support.embedded_world import FakeBroker, commit_request, committed, embedded_world
+from tests.support.embedded_world import FakeBroker, commit_request, committed, embedded_world, say_at_once
 from tests.support.owned_group import GROUP, TOPIC
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import TopicPartition
@@ -38,12 +38,12 @@ RENEWED = PartitionCommit(partition=0, offset=7, leader_epoch=3, metadata="mine"
 async def test_offsets_are_committed_unchanged(autojump_clock: MockClock) -> None:
     """Leader epoch and text too; not what is absent, nor what an open transaction commits (K5.18)."""
     broker = FakeBroker(offsets={GROUP: offsets(STORED, NOTHING, OPEN)})
-    assert await Recommit(broker, PartitionQueue(), 1_000).renew(GROUP) == 1
+    assert await Recommit(broker, PartitionQueue(), 1_000, say_at_once).renew(GROUP) == 1
     (commit,) = broker.commits
     assert (commit.generation, commit.member_id) == (-1, "")
     assert [topic.partitions for topic in commit.topics] == [(RENEWED,)]
     broker.offsets = {GROUP: offsets(NOTHING)}
-    assert await Recommit(broker, PartitionQueue(), 1_000).renew(GROUP) == 0
+    assert await Recommit(broker, PartitionQueue(), 1_000, say_at_once).renew(GROUP) == 0
     assert len(broker.commits) == 1
 
 
@@ -65,7 +65,10 @@ async def test_refused_renewal_says_which_right_is_missing(
             await trio.lowlevel.checkpoint()
             return committed(commit, code)
 
-    assert await Recommit(Refusing(offsets={GROUP: offsets(STORED)}), PartitionQueue(), 1_000).renew(GROUP) == 0
+    assert (
+        await Recommit(Refusing(offsets={GROUP: offsets(STORED)}), PartitionQueue(), 1_000, say_at_once).renew(GROUP)
+        == 0
+    )
     (line,) = caplog.messages
     assert line.startswith(
         f"EB-OFFSETS-002: the broker refused to renew offsets of group {str(GROUP)!r}: ['{code.name}"
@@ -118,7 +121,7 @@ async def test_first_round_does_not_wait_a_day(autojump_clock: MockClock) -> Non
     """A bridge that is restarted every day still renews."""
     broker = FakeBroker(offsets={GROUP: offsets(STORED)})
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Recommit(broker, PartitionQueue(), 86_400_000).run, lambda: [GROUP])
+        nursery.start_soon(Recommit(broker, PartitionQueue(), 86_400_000, say_at_once).run, lambda: [GROUP])
         await trio.sleep(FIRST_ROUND_MS / 1000 + 1)
         assert len(broker.commits) == 1
         await trio.sleep(86_000)
@@ -133,7 +136,7 @@ async def test_cancelled_renewal_gives_its_place_up(autojump_clock: MockClock) -
     broker, queue = FakeBroker(offsets={GROUP: offsets(STORED)}, delay_s=1.0), PartitionQueue()
     for duration_s in (1.5, 2.5):
         with trio.move_on_after(duration_s):
-            await Recommit(broker, queue, 1_000).renew(GROUP)
+            await Recommit(broker, queue, 1_000, say_at_once).renew(GROUP)
         assert not queue._lines
 
 
@@ -143,7 +146,7 @@ async def test_renewal_waits_only_for_what_it_renews(autojump_clock: MockClock) 
     busy = frozenset({GroupPartition(GROUP, TopicPartition(TOPIC, NOTHING.partition))})
     assert queue.enter(Work(1, busy, lambda: None))
     with trio.fail_after(60):
-        assert await Recommit(broker, queue, 1_000).renew(GROUP) == 1
+        assert await Recommit(broker, queue, 1_000, say_at_once).renew(GROUP) == 1
 
 
 async def test_renewal_that_finds_too_much_waiting_is_put_off(autojump_clock: MockClock) -> None:
@@ -152,6 +155,6 @@ async def test_renewal_that_finds_too_much_waiting_is_put_off(autojump_clock: Mo
     busy = frozenset({GroupPartition(GROUP, TopicPartition(TOPIC, STORED.partition))})
     assert queue.enter(Work(1, busy, lambda: None))
     with trio.fail_after(60), pytest.raises(BrokerUnreachable, match="EB-OFFSETS-003"):
-        await Recommit(broker, queue, 1_000).renew(GROUP)
+        await Recommit(broker, queue, 1_000, say_at_once).renew(GROUP)
     assert broker.commits == []
     assert queue.places_of([GROUP]) == busy
