@@ -21,11 +21,11 @@ from bridge.migration.plans.values import (
     PauseOrdered,
     PlanEvent,
     PlanState,
+    PlanVerdict,
     Progress,
     PromoteOrdered,
     ResumeOrdered,
     ReturnOrdered,
-    Verdict,
     Watching,
 )
 
@@ -106,7 +106,7 @@ def _part(part: Part) -> Document:
     }
 
 
-def _verdict(verdict: Verdict) -> Document:
+def _verdict(verdict: PlanVerdict) -> Document:
     return {
         "at_ms": verdict.at_ms,
         "stage": verdict.stage + 1,

@@ -7,14 +7,14 @@ import trio
 
 from bridge.admin.addresses import is_loopback, parse_address
 from bridge.config.configuration import Config
-from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOverWay
 from bridge.migration.broker_facts import BrokerFacts, read_abilities
 from bridge.migration.diagnosis import BridgeFacts, Examined
 from bridge.migration.probe import (
     PROBE_GROUP_PREFIX,
     QUESTIONS_MAX,
-    Finding,
     Probe,
+    ProbeFinding,
     farewells,
     next_question,
 )
@@ -44,21 +44,21 @@ class ClusterAccess:
     fresh_member_id: Callable[[], MemberId]
 
 
-async def probe_takeover(broker: Broker, probe: Probe) -> Finding:
+async def probe_takeover(broker: Broker, probe: Probe) -> ProbeFinding:
     """Find out in a group of our own whether brokers take over a member, and take everything away again."""
     answers: list[GroupReply] = []
     try:
         with trio.fail_after(PROBE_TIMEOUT_S):
             for _ in range(QUESTIONS_MAX):
                 asked = next_question(probe, answers)
-                if isinstance(asked, Finding):
+                if isinstance(asked, ProbeFinding):
                     return asked
                 answers.append(await broker.ask_coordinator(asked))
     except (BrokerUnreachable, trio.TooSlowError) as problem:
-        return Finding(TakeOver.UNKNOWN, str(problem) or f"no end within {PROBE_TIMEOUT_S:.0f} s")
+        return ProbeFinding(TakeOverWay.UNKNOWN, str(problem) or f"no end within {PROBE_TIMEOUT_S:.0f} s")
     finally:
         await _leave(broker, farewells(probe, answers))
-    return Finding(TakeOver.UNKNOWN, f"no end after {QUESTIONS_MAX} questions")
+    return ProbeFinding(TakeOverWay.UNKNOWN, f"no end after {QUESTIONS_MAX} questions")
 
 
 async def _leave(broker: Broker, requests: Sequence[GroupRequest]) -> None:
@@ -102,13 +102,13 @@ def _silence(cluster: UpstreamCluster) -> tuple[str, ...]:
 
 async def _probe(broker: Broker, read: BrokerAbilities, fresh_id: MemberId) -> tuple[BrokerAbilities, str]:
     """Abilities as a probe finds them, as they were read where it finds nothing, and why it did not."""
-    if read.takeover is TakeOver.IMPOSSIBLE:
+    if read.takeover is TakeOverWay.IMPOSSIBLE:
         return read, ""
     probe = Probe(GroupId(f"{PROBE_GROUP_PREFIX}{fresh_id}"), fresh_id)
     found = await probe_takeover(broker, probe)
-    if found.takeover is TakeOver.UNKNOWN:
+    if found.takeover is TakeOverWay.UNKNOWN:
         return read, found.fault
-    if found.takeover is TakeOver.BY_SCOUT and read.takeover is TakeOver.WHOLE_GROUP:
+    if found.takeover is TakeOverWay.BY_SCOUT and read.takeover is TakeOverWay.WHOLE_GROUP:
         # Kafka 4.0 moves the group epoch only where members subscribe to topics, and a probe subscribes to none.
         return replace(read, known=Known.PROBED), ""
     return replace(read, takeover=found.takeover, known=Known.PROBED), ""

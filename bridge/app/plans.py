@@ -19,13 +19,13 @@ from bridge.migration.plans.judging import uncounted_fault
 from bridge.migration.plans.reading import NOT_A_PLAN, PlanFault, names_group, read_plan
 from bridge.migration.plans.step import begin, begun_ms, is_over, step
 from bridge.migration.plans.values import (
-    Looked,
+    GroupsSeen,
     OrderMove,
     Plan,
     PlanEffect,
     PlanEvent,
     PlanState,
-    Seen,
+    SeenGroup,
     StopMove,
 )
 from bridge.telemetry.following.tracks import GroupTrack
@@ -141,7 +141,7 @@ class DrivenPlans:
             names = {kept_name(name): name for name in groups} if is_judged else {}
             waited = tuple(_waited(name, one, tracks) for one in waits if (name := names.get(one.group_id)) is not None)
             others = dict(self._others(tracks, own, begun_ms(state)))
-            self._step(state, Looked(groups, others, self._room(), waited))
+            self._step(state, GroupsSeen(groups, others, self._room(), waited))
 
     def _going_on(self) -> Sequence[PlanState]:
         return [state for state in self._states.values() if not is_over(state)]
@@ -211,11 +211,11 @@ class DrivenPlans:
                 seen = f"{counted(len(shared), 'group')} of plan {other.progress.plan.name!r}, such as {shared[0]!r}"
                 yield PlanFault(TAKEN, "groups", seen, "groups of no other plan that goes on (`except`)")
 
-    def _seen(self, group_id: GroupId, track: GroupTrack) -> Seen:
+    def _seen(self, group_id: GroupId, track: GroupTrack) -> SeenGroup:
         counts = self._grounds.counts(group_id)
         figures = self._figures(group_id, counts or GroupCounts())
         move = self._grounds.moves.progress(group_id)
-        return Seen(figures, tuple(track.members), move, is_counted=counts is not None)
+        return SeenGroup(figures, tuple(track.members), move, is_counted=counts is not None)
 
     def _figures(self, group_id: GroupId, counts: GroupCounts) -> Figures:
         return Figures(

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from bridge.config.configuration import Config, GroupRule
 from bridge.config.faults import CONFIGURATION, ConfigError, Fault, FaultCode
 from bridge.coordinators.embedded.regular_expressions import read_regex
-from bridge.migration.patterns import Form, Matches, Pattern, PatternUnreadable, make_matcher
+from bridge.migration.patterns import Matches, Pattern, PatternForm, PatternUnreadable, make_matcher
 from bridge.migration.route import Rule
 from bridge.migration.rule_findings import find_findings
 
-_KINDS = {Form.GLOB: "groups", Form.EXACT: "group", Form.REGEX: "groups by regex"}
+_KINDS = {PatternForm.GLOB: "groups", PatternForm.EXACT: "group", PatternForm.REGEX: "groups by regex"}
 
 
 def route_rules(config: Config) -> tuple[Rule, ...]:

@@ -15,7 +15,7 @@ from bridge.migration.census import Census, Told, committed_partitions, take_cen
 from bridge.migration.diagnosis import Examined
 from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import MemberProtocol, ObservedMember, UserData
-from bridge.migration.observing import Heard, subscription_data_of
+from bridge.migration.observing import HeardGroup, subscription_data_of
 from bridge.migration.route import Road
 from bridge.net.broker_connection import connect
 from bridge.net.cluster_survey import BrokerFound, ClusterSurvey, GroupsFound
@@ -130,7 +130,9 @@ class AppSurveys:
         told = Told(listed=listed, classic=classic, consumer=consumer, offsets=offsets, ends=ends)
         return told, self._abilities(brokers)
 
-    async def _hear(self, tracks: Mapping[GroupId, GroupTrack], listed: Iterable[ListedGroup]) -> dict[GroupId, Heard]:
+    async def _hear(
+        self, tracks: Mapping[GroupId, GroupTrack], listed: Iterable[ListedGroup]
+    ) -> dict[GroupId, HeardGroup]:
         is_long_enough = bool(tracks) and self._ears.listening_s() >= LISTENING_MIN_S
         seats = self._ears.seats()
         heard = {one.group_id: self._unheard(one.group_id, is_long_enough=is_long_enough) for one in listed}
@@ -150,16 +152,16 @@ class AppSurveys:
             heard[group_id] = replace(known, members=_as_brokers_know(known.members, names))
         return heard
 
-    def _unheard(self, group_id: GroupId, *, is_long_enough: bool) -> Heard:
+    def _unheard(self, group_id: GroupId, *, is_long_enough: bool) -> HeardGroup:
         """A group of which nobody spoke here; one that its rule sends to embedded is its broker's until it comes.
 
         Members that are translated speak to the bridge alone: of those nobody can say by listening who is here.
         """
         is_upstream = self._ears.road(group_id) is Road.UPSTREAM
         road = Road.UPSTREAM if is_upstream else Road.PASS
-        return Heard(road=road, is_long_enough=is_long_enough and not is_upstream)
+        return HeardGroup(road=road, is_long_enough=is_long_enough and not is_upstream)
 
-    def _coordinated(self, heard: Mapping[GroupId, Heard]) -> Iterator[tuple[GroupId, Heard]]:
+    def _coordinated(self, heard: Mapping[GroupId, HeardGroup]) -> Iterator[tuple[GroupId, HeardGroup]]:
         """The groups of which the bridge has the members: it knows who is in, heard or not."""
         for summary in self._snapshots.groups():
             if summary.road not in (Road.EMBEDDED.value, Road.UPSTREAM.value):
@@ -171,7 +173,7 @@ class AppSurveys:
             said = {one.member_id: self._said(group_id, MemberId(one.member_id), known) for one in members}
             yield (
                 group_id,
-                Heard(
+                HeardGroup(
                     road=Road(summary.road),
                     members={MemberId(one.member_id): _viewed(one, said[one.member_id]) for one in members},
                     state=summary.state,

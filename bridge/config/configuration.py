@@ -23,7 +23,7 @@ from bridge.config.fields import Key, Origin, Value
 from bridge.config.kafka_keys import ASSIGNOR_CLASSES, GROUP_NAMES
 from bridge.config.keys import KEYS, Settings
 from bridge.config.secrets import without_login
-from bridge.migration.patterns import Form
+from bridge.migration.patterns import PatternForm
 from bridge.migration.route import ROADS_OF_RULES, Road
 
 COMMAND_LINE = "command line"
@@ -42,7 +42,7 @@ class GroupRule:
     match: str
     road: Road
     overrides: tuple[tuple[str, Value], ...] = ()
-    form: Form = Form.GLOB
+    form: PatternForm = PatternForm.GLOB
     client_id: str = ""
     principal: str = ""
     line: int = field(default=0, compare=False)
@@ -245,7 +245,7 @@ def allowed(key: Key) -> str:
     return "a list of words" if isinstance(key.default, tuple) else "a word"
 
 
-_FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
+_FORMS = {"match": PatternForm.GLOB, "group": PatternForm.EXACT, "regex": PatternForm.REGEX}
 """How a rule names its groups."""
 _CLIENTS = ("client.id", "principal")
 """How a rule names the client that joins first."""
@@ -289,11 +289,11 @@ def _read_rule(line: int, rule: Mapping[str, Entry], source: str, faults: list[F
     return GroupRule(match, chosen, tuple(values.items()), form, client_id, principal, line)
 
 
-def _read_names(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> tuple[str, Form]:
+def _read_names(line: int, rule: Mapping[str, Entry], source: str, faults: list[Fault]) -> tuple[str, PatternForm]:
     """The groups of a rule and how they are written; a rule that names only clients means all groups."""
     written = [key for key in _FORMS if key in rule]
     if not written and any(key in rule for key in _CLIENTS):
-        return "*", Form.GLOB
+        return "*", PatternForm.GLOB
     key = written[0] if written else "match"
     match, match_line = astuple(rule.get(key, Entry("", line)))
     if len(written) > 1:

@@ -9,7 +9,7 @@ from enum import StrEnum, auto
 from translators.dialects.configs import MigrationPolicy
 
 
-class TakeOver(StrEnum):
+class TakeOverWay(StrEnum):
     """How a classic member becomes a member of the consumer protocol in its place, without a rebalance."""
 
     IN_PLACE = auto()
@@ -54,7 +54,7 @@ class BrokerAbilities:
     protocol.
     """
 
-    takeover: TakeOver = TakeOver.UNKNOWN
+    takeover: TakeOverWay = TakeOverWay.UNKNOWN
     known: Known = Known.UNKNOWN
     policy: MigrationPolicy | None = None
     session_min_ms: int | None = None

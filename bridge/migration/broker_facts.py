@@ -6,7 +6,7 @@ The table is Kafka's: which release a broker is shows in the highest `metadata.v
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOverWay
 from translators.dialects.configs import MigrationPolicy
 from translators.dialects.counts import read_count
 
@@ -55,7 +55,7 @@ def read_abilities(brokers: Sequence[BrokerFacts], login: Login) -> BrokerAbilit
         return BrokerAbilities(login=login)
     policies = {policy for broker in brokers if (policy := _policy(broker)) is not None}
     return BrokerAbilities(
-        takeover=max((_takeover(broker) for broker in brokers), key=list(TakeOver).index),
+        takeover=max((_takeover(broker) for broker in brokers), key=list(TakeOverWay).index),
         known=Known.READ,
         policy=next((policy for policy in STRICTEST_FIRST if policy in policies), None),
         session_min_ms=_number(brokers, "group.min.session.timeout.ms", max),
@@ -67,18 +67,18 @@ def read_abilities(brokers: Sequence[BrokerFacts], login: Login) -> BrokerAbilit
     )
 
 
-def _takeover(broker: BrokerFacts) -> TakeOver:
-    """From the best to the unknown, in the order of `TakeOver`."""
+def _takeover(broker: BrokerFacts) -> TakeOverWay:
+    """From the best to the unknown, in the order of `TakeOverWay`."""
     is_on = broker.features.get(GROUP_VERSION, 0) >= 1
     if not broker.offers_consumer_heartbeat or (METADATA_VERSION in broker.supported and not is_on):
-        return TakeOver.IMPOSSIBLE
+        return TakeOverWay.IMPOSSIBLE
     highest = broker.supported.get(METADATA_VERSION)
     if highest is None:
         # It speaks the protocol and is no Apache Kafka that tells its levels.
-        return TakeOver.UNKNOWN
+        return TakeOverWay.UNKNOWN
     if highest <= LAST_METADATA_VERSION_OF_4_0:
-        return TakeOver.WHOLE_GROUP
-    return TakeOver.BY_SCOUT if highest <= LAST_METADATA_VERSION_OF_4_1 else TakeOver.IN_PLACE
+        return TakeOverWay.WHOLE_GROUP
+    return TakeOverWay.BY_SCOUT if highest <= LAST_METADATA_VERSION_OF_4_1 else TakeOverWay.IN_PLACE
 
 
 def _policy(broker: BrokerFacts) -> MigrationPolicy | None:

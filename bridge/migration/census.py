@@ -11,7 +11,7 @@ from bridge.migration.gains import Gain, gains_of
 from bridge.migration.observed import ObservedGroup
 from bridge.migration.observing import (
     NOTHING_HEARD,
-    Heard,
+    HeardGroup,
     observe_classic,
     observe_consumer,
     observe_heard,
@@ -67,7 +67,7 @@ class Census:
 
 
 def take_census(
-    told: Told, heard: Mapping[GroupId, Heard], abilities: BrokerAbilities, unseen: Iterable[str] = ()
+    told: Told, heard: Mapping[GroupId, HeardGroup], abilities: BrokerAbilities, unseen: Iterable[str] = ()
 ) -> Census:
     """Put together what was told and heard: every group of either, each once."""
     groups = {one.group_id: _observe(one, told, heard.get(one.group_id, NOTHING_HEARD)) for one in told.listed}
@@ -91,7 +91,7 @@ def committed_partitions(offsets: Iterable[FetchedGroup]) -> set[TopicPartition]
     return {partition for group in offsets for partition in _committed(group)}
 
 
-def _observe(listed: ListedGroup, told: Told, heard: Heard) -> ObservedGroup:
+def _observe(listed: ListedGroup, told: Told, heard: HeardGroup) -> ObservedGroup:
     name = listed.group_id
     if heard.road is Road.EMBEDDED:
         # Its broker knows nothing but its offsets, and calls it empty.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOverWay
 from bridge.migration.broker_facts import GROUP_VERSION, POLICY, BrokerFacts
 from bridge.migration.probe import PROBE_GROUP_PREFIX
 from translators.dialects.configs import MigrationPolicy
@@ -126,14 +126,14 @@ def _check_takeover(seen: Examined) -> Iterator[Diagnosis]:
         return
     takeover = seen.abilities.takeover
     how = "probed" if seen.abilities.known is Known.PROBED else "read from what the brokers say"
-    if takeover is TakeOver.IMPOSSIBLE:
+    if takeover is TakeOverWay.IMPOSSIBLE:
         yield Diagnosis(
             "EB-DOCTOR-110",
             f"the brokers do not coordinate the consumer protocol ({how}): road upstream is closed, embedded is open",
             "upgrade the brokers to Kafka 4, or set group.version with kafka-features.sh; or use road embedded",
             Severity.WARNS,
         )
-    elif takeover is TakeOver.UNKNOWN:
+    elif takeover is TakeOverWay.UNKNOWN:
         yield Diagnosis(
             "EB-DOCTOR-111",
             f"it is not known whether the brokers take over members: {seen.probe_fault or 'none was asked'}",
@@ -142,9 +142,9 @@ def _check_takeover(seen: Examined) -> Iterator[Diagnosis]:
         )
     else:
         words = {
-            TakeOver.IN_PLACE: "each member by itself, by its own first heartbeat",
-            TakeOver.BY_SCOUT: "each member by itself, after a scout has converted the group",
-            TakeOver.WHOLE_GROUP: "whole groups: members that are not taken over at once are called to join",
+            TakeOverWay.IN_PLACE: "each member by itself, by its own first heartbeat",
+            TakeOverWay.BY_SCOUT: "each member by itself, after a scout has converted the group",
+            TakeOverWay.WHOLE_GROUP: "whole groups: members that are not taken over at once are called to join",
         }
         yield Diagnosis("EB-DOCTOR-112", f"the brokers take over {words[takeover]} ({how})")
         if seen.probe_fault and (seen.abilities.policy is None or seen.abilities.policy.upgrades):

@@ -28,7 +28,7 @@ _KINDS = {kind.value: kind for kind in GroupKind}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class HeardGroup:
     """What was heard of one group here: its road, its members by id, and whether all would have been heard by now.
 
     Of a group that the bridge coordinates itself it is all there is to know, and `state` is told.
@@ -43,10 +43,10 @@ class Heard:
     has_foreign_commits: bool = False
 
 
-NOTHING_HEARD = Heard()
+NOTHING_HEARD = HeardGroup()
 
 
-def observe_heard(group_id: GroupId, heard: Heard) -> ObservedGroup:
+def observe_heard(group_id: GroupId, heard: HeardGroup) -> ObservedGroup:
     """A group that nobody described: what was heard of it is all there is."""
     protocols = {member.protocol for member in heard.members.values()}
     kind = GroupKind.UNKNOWN
@@ -68,14 +68,14 @@ def observe_heard(group_id: GroupId, heard: Heard) -> ObservedGroup:
     )
 
 
-def observe_listed(listed: ListedGroup, heard: Heard = NOTHING_HEARD) -> ObservedGroup:
+def observe_listed(listed: ListedGroup, heard: HeardGroup = NOTHING_HEARD) -> ObservedGroup:
     """A group that its coordinator lists and does not describe: a share or streams group, or one it keeps to itself."""
     seen = observe_heard(listed.group_id, heard)
     kind = _KINDS.get(listed.group_type.lower(), seen.kind)
     return replace(seen, kind=kind, protocol_type=listed.protocol_type, state=listed.group_state)
 
 
-def observe_classic(listed: ListedGroup, found: DescribedGroup, heard: Heard = NOTHING_HEARD) -> ObservedGroup:
+def observe_classic(listed: ListedGroup, found: DescribedGroup, heard: HeardGroup = NOTHING_HEARD) -> ObservedGroup:
     """A group as DescribeGroups has it; only what is listed where the answer is an error."""
     if found.error is not ErrorCode.NONE:
         return observe_listed(listed, heard)
@@ -96,7 +96,9 @@ def observe_classic(listed: ListedGroup, found: DescribedGroup, heard: Heard = N
     )
 
 
-def observe_consumer(listed: ListedGroup, found: DescribedConsumerGroup, heard: Heard = NOTHING_HEARD) -> ObservedGroup:
+def observe_consumer(
+    listed: ListedGroup, found: DescribedConsumerGroup, heard: HeardGroup = NOTHING_HEARD
+) -> ObservedGroup:
     """A group as ConsumerGroupDescribe has it; only what is listed where the answer is an error."""
     if found.error is not ErrorCode.NONE:
         return observe_listed(listed, heard)
@@ -130,7 +132,9 @@ def subscription_data_of(protocols: Iterable[Protocol], name: str) -> UserData:
     return UserData.UNKNOWN
 
 
-def _classic_member(found: DescribedMember, assignor: str, heard: Heard, *, is_of_consumers: bool) -> ObservedMember:
+def _classic_member(
+    found: DescribedMember, assignor: str, heard: HeardGroup, *, is_of_consumers: bool
+) -> ObservedMember:
     known = heard.members.get(found.member_id)
     named = replace(
         known or ObservedMember(member_id=found.member_id, assignors=(assignor,) if assignor else ()),
@@ -165,7 +169,7 @@ def _read_subscription(blob: bytes) -> Subscription | None:
     return decode_subscription(blob) if blob else None
 
 
-def _consumer_member(found: DescribedConsumerMember, heard: Heard) -> ObservedMember:
+def _consumer_member(found: DescribedConsumerMember, heard: HeardGroup) -> ObservedMember:
     known = heard.members.get(found.member_id)
     protocol = MemberProtocol.CLASSIC if found.member_type == CLASSIC_MEMBER else MemberProtocol.CONSUMER
     if known is not None and heard.road is Road.UPSTREAM:
@@ -184,7 +188,7 @@ def _consumer_member(found: DescribedConsumerMember, heard: Heard) -> ObservedMe
     )
 
 
-def _is_behind(known: ObservedMember | None, heard: Heard) -> bool | None:
+def _is_behind(known: ObservedMember | None, heard: HeardGroup) -> bool | None:
     """Who was heard is here; who was not, after everybody must have been, is not."""
     if known is not None:
         return True

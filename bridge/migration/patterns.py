@@ -23,7 +23,7 @@ class PatternUnreadable(ValueError):
     """A pattern is none; the text says why."""
 
 
-class Form(StrEnum):
+class PatternForm(StrEnum):
     """How a pattern is written."""
 
     GLOB = auto()
@@ -39,7 +39,7 @@ class Pattern:
     """The names that are meant."""
 
     text: str
-    form: Form = Form.GLOB
+    form: PatternForm = PatternForm.GLOB
 
 
 def no_regex(text: str) -> Matches:
@@ -49,9 +49,9 @@ def no_regex(text: str) -> Matches:
 
 def make_matcher(pattern: Pattern, read_regex: ReadRegex = no_regex) -> Matches:
     """What says whether a name is meant; raises PatternUnreadable."""
-    if pattern.form is Form.EXACT:
+    if pattern.form is PatternForm.EXACT:
         return pattern.text.__eq__
-    if pattern.form is Form.REGEX:
+    if pattern.form is PatternForm.REGEX:
         return read_regex(pattern.text)
     compiled = re.compile(translate(pattern.text))
     return lambda name: compiled.match(name) is not None
@@ -85,12 +85,12 @@ def make_subject_matcher(pattern: str) -> Matches:
 
 def matches_everything(pattern: Pattern, read_regex: ReadRegex = no_regex) -> bool:
     """Whether there is no name that is not meant, as far as a few odd ones tell; raises PatternUnreadable."""
-    return pattern.form is not Form.EXACT and all(map(make_matcher(pattern, read_regex), _PROBES))
+    return pattern.form is not PatternForm.EXACT and all(map(make_matcher(pattern, read_regex), _PROBES))
 
 
 def matches_nothing(pattern: Pattern) -> bool:
     """Whether no name can be meant; of a regular expression that is not known."""
-    return pattern.form is Form.GLOB and any(token == _NOTHING for token in _tokens(pattern.text))
+    return pattern.form is PatternForm.GLOB and any(token == _NOTHING for token in _tokens(pattern.text))
 
 
 def overlap(one: Pattern, other: Pattern, read_regex: ReadRegex = no_regex) -> bool:
@@ -98,10 +98,10 @@ def overlap(one: Pattern, other: Pattern, read_regex: ReadRegex = no_regex) -> b
 
     Raises PatternUnreadable.
     """
-    if Form.REGEX not in (one.form, other.form):
+    if PatternForm.REGEX not in (one.form, other.form):
         return _share_names(_tokens_of(one), _tokens_of(other))
     return any(
-        single.form is Form.EXACT and make_matcher(wide, read_regex)(single.text)
+        single.form is PatternForm.EXACT and make_matcher(wide, read_regex)(single.text)
         for single, wide in ((one, other), (other, one))
     )
 
@@ -113,9 +113,9 @@ def covers(wide: Pattern, narrow: Pattern, read_regex: ReadRegex = no_regex) -> 
     """
     if wide == narrow or matches_everything(wide, read_regex):
         return True
-    if narrow.form is Form.EXACT:
+    if narrow.form is PatternForm.EXACT:
         return make_matcher(wide, read_regex)(narrow.text)
-    if Form.REGEX in (wide.form, narrow.form):
+    if PatternForm.REGEX in (wide.form, narrow.form):
         return False
     return _contains(_tokens_of(wide), _tokens_of(narrow))
 
@@ -129,7 +129,7 @@ _CLASS = re.compile(r"\[!?\]?[^\]]*\]", re.DOTALL)
 
 def _tokens_of(pattern: Pattern) -> tuple[str, ...]:
     """A glob as its parts; of a single name each character is one, quoted."""
-    if pattern.form is Form.EXACT:
+    if pattern.form is PatternForm.EXACT:
         return tuple(f"[{character}]" for character in pattern.text)
     return _tokens(pattern.text)
 

@@ -7,7 +7,7 @@ consumer protocol. It reads no topic, and leaves again. Whoever has the answers 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bridge.migration.abilities import TakeOver
+from bridge.migration.abilities import TakeOverWay
 from translators.dialects.admin import DeleteGroups
 from translators.dialects.classic import (
     Heartbeat,
@@ -47,14 +47,14 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeFinding:
     """What a probe found; `fault` says why it found nothing, "" if it did."""
 
-    takeover: TakeOver
+    takeover: TakeOverWay
     fault: str = ""
 
 
-def next_question(probe: Probe, answers: Sequence[GroupReply]) -> GroupRequest | Finding:
+def next_question(probe: Probe, answers: Sequence[GroupReply]) -> GroupRequest | ProbeFinding:
     """What is to be asked after these answers, the last of which came to the last question; or what they mean."""
     joined = [answer for answer in answers if isinstance(answer, JoinGroupReply)]
     beats = [answer for answer in answers if isinstance(answer, ConsumerGroupHeartbeatReply)]
@@ -72,7 +72,7 @@ def next_question(probe: Probe, answers: Sequence[GroupReply]) -> GroupRequest |
         case [*_, HeartbeatReply(error=ErrorCode.NONE)]:
             return _beat(probe, joined[-1].member_id, joined[-1].generation)
         case [*_, HeartbeatReply(error=ErrorCode.REBALANCE_IN_PROGRESS)]:
-            return Finding(TakeOver.WHOLE_GROUP)
+            return ProbeFinding(TakeOverWay.WHOLE_GROUP)
         case _:
             return _failed(answers[-1])
 
@@ -97,27 +97,27 @@ def farewells(probe: Probe, answers: Sequence[GroupReply]) -> tuple[GroupRequest
 
 def _after_beat(
     probe: Probe, join: JoinGroupReply, beat: ConsumerGroupHeartbeatReply, count: int
-) -> GroupRequest | Finding:
+) -> GroupRequest | ProbeFinding:
     """The first beat is the member's own at epoch 0, the second the scout's, the third the member's at its epoch."""
     if beat.error is ErrorCode.NONE:
         if count == 1:
-            return Finding(TakeOver.IN_PLACE)
+            return ProbeFinding(TakeOverWay.IN_PLACE)
         if count > 2:
-            return Finding(TakeOver.BY_SCOUT)
+            return ProbeFinding(TakeOverWay.BY_SCOUT)
         return Heartbeat(probe.group_id, join.generation, join.member_id, None)
     if beat.error is ErrorCode.FENCED_MEMBER_EPOCH and count == 1:
         return _beat(probe, probe.scout_id, JOIN_EPOCH)
     if beat.error is ErrorCode.GROUP_ID_NOT_FOUND:
-        return Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)")
-    return Finding(TakeOver.IMPOSSIBLE) if beat.error in _GONE else _failed(beat)
+        return ProbeFinding(TakeOverWay.UNKNOWN, "brokers refuse to convert a group (69)")
+    return ProbeFinding(TakeOverWay.IMPOSSIBLE) if beat.error in _GONE else _failed(beat)
 
 
-def _failed(answer: GroupReply) -> Finding:
+def _failed(answer: GroupReply) -> ProbeFinding:
     error: object = getattr(answer, "error", None)
     if error in _NO_RIGHTS:
-        return Finding(TakeOver.UNKNOWN, f"the bridge's login has no READ on groups {PROBE_GROUP_PREFIX}*")
+        return ProbeFinding(TakeOverWay.UNKNOWN, f"the bridge's login has no READ on groups {PROBE_GROUP_PREFIX}*")
     told = error.name if isinstance(error, ErrorCode) else "what was not expected"
-    return Finding(TakeOver.UNKNOWN, f"{type(answer).__name__} said {told}")
+    return ProbeFinding(TakeOverWay.UNKNOWN, f"{type(answer).__name__} said {told}")
 
 
 def _join(probe: Probe, member_id: MemberId) -> JoinGroup:

@@ -6,7 +6,7 @@ It is a pure function over what was seen.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bridge.migration.abilities import BrokerAbilities, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOverWay
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.reasons import Assessment, Reason, Weight
 from bridge.migration.route import ROADS_OF_RULES, Road
@@ -144,13 +144,13 @@ def _check_commits(seen: Seen) -> Iterator[Reason]:
 
 
 def _check_consumer_protocol(seen: Seen) -> Iterator[Reason]:
-    if seen.abilities.takeover is TakeOver.UNKNOWN:
+    if seen.abilities.takeover is TakeOverWay.UNKNOWN:
         yield Reason(
             "EB-MOVE-110",
             "it is not known whether the brokers can take over a member: none was asked",
             "run `epochbridge doctor`; it says what could not be looked at, and why",
         )
-    elif seen.abilities.takeover is TakeOver.IMPOSSIBLE:
+    elif seen.abilities.takeover is TakeOverWay.IMPOSSIBLE:
         yield Reason(
             "EB-MOVE-111",
             "the brokers do not coordinate the consumer protocol (ConsumerGroupHeartbeat is not offered)",
@@ -225,7 +225,7 @@ def _check_strangers(seen: Seen) -> Iterator[Reason]:
     strangers = _strangers(seen.group)
     if not strangers:
         return
-    if seen.abilities.takeover is TakeOver.WHOLE_GROUP:
+    if seen.abilities.takeover is TakeOverWay.WHOLE_GROUP:
         yield Reason(
             "EB-MOVE-117",
             f"{_away(strangers)}, and these brokers (4.0) call every member that is not taken over at once",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
-from bridge.migration.patterns import Form, Pattern, ReadRegex, make_matcher, no_regex
+from bridge.migration.patterns import Pattern, PatternForm, ReadRegex, make_matcher, no_regex
 from translators.dialects.classic import JoinGroup
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE, MalformedBlob
 from translators.dialects.errors import quote
@@ -60,7 +60,7 @@ class Rule:
 
     pattern: str
     road: Road
-    form: Form = Form.GLOB
+    form: PatternForm = PatternForm.GLOB
     client_id: str = ""
     principal: str = ""
 

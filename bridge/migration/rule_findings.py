@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bridge.migration.patterns import Form, ReadRegex, covers, matches_everything, matches_nothing, no_regex, overlap
+from bridge.migration.patterns import (
+    PatternForm,
+    ReadRegex,
+    covers,
+    matches_everything,
+    matches_nothing,
+    no_regex,
+    overlap,
+)
 from bridge.migration.route import Road, Rule
 
 CODE_EVERYTHING = "EB-RULE-001"
@@ -75,7 +83,7 @@ def _find(rules: Sequence[Rule], index: int, read_regex: ReadRegex) -> Iterator[
 
 
 def _find_in_glob(rule: Rule, index: int) -> Iterator[RuleFinding]:
-    if rule.form is not Form.GLOB:
+    if rule.form is not PatternForm.GLOB:
         return
     if _LIKE_REGEX.search(rule.pattern):
         sentence = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.architecture.source_tree import SOURCE_FOLDERS, SourceFile, source_files, source_modules
 
-SIDE_BY_SIDE = "bridge.migration"
-"""Each machine of a move, plans and canaries have stages, members and verdicts of their own, told by their module."""
+MACHINES = "bridge.migration.moves."
+"""Each machine of a move has states, events and members of its own, told by its module; nobody else has their names."""
 LOG_WORDS = "bridge.telemetry.schema.terms"
 """Headings of the page of events: `Road` there is a word of the log, and beside it stands the room's own `Road`."""
 ROOM_PARTS = 2
@@ -25,10 +25,13 @@ def twice_in_a_room(modules: Mapping[str, ast.Module]) -> dict[str, list[str]]:
     found = defaultdict[str, list[str]](list)
     for name, tree in modules.items():
         room = ".".join(name.split(".")[:ROOM_PARTS])
-        if room != SIDE_BY_SIDE:
-            for own in classes_of(tree):
-                found[f"{room}: {own}"].append(name)
-    return {name: places for name, places in found.items() if len(places) > 1}
+        for own in classes_of(tree):
+            found[f"{room}: {own}"].append(name)
+    return {
+        name: places
+        for name, places in found.items()
+        if len(places) > 1 and not all(place.startswith(MACHINES) for place in places)
+    }
 
 
 def called_otherwise(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
@@ -39,11 +42,11 @@ def called_otherwise(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
 
 
 def renamed_classes(files: Iterable[SourceFile]) -> Iterator[str]:
-    """Where a class of ours goes by another name, but for words of the log and what stands side by side."""
+    """Where a class of ours goes by another name, but for words of the log and those of machines."""
     modules = {name: classes_of(file.tree) for name, file in source_modules().items()}
     for file in files:
         for module, name, other in called_otherwise(file.tree):
-            is_exempt = name in modules[LOG_WORDS] or module.startswith(f"{SIDE_BY_SIDE}.")
+            is_exempt = name in modules[LOG_WORDS] or module.startswith(MACHINES)
             if name in modules.get(module, ()) and not is_exempt:
                 yield f"{file.path}: {module}.{name} as {other}"
 
@@ -65,6 +68,11 @@ def test_both_checks_find_what_they_are_for() -> None:
         "bridge.net: Known": ["bridge.net.a", "bridge.net.b"]
     }
     assert twice_in_a_room({"bridge.net.a": here, "bridge.wire.a": there}) == {}
+    adopt, release, plans = (f"bridge.migration.{name}" for name in ("moves.adopt", "moves.release", "plans"))
+    assert twice_in_a_room({adopt: here, release: there}) == {}
+    assert twice_in_a_room({adopt: here, release: there, plans: there}) == {
+        "bridge.migration: Known": [adopt, release, plans]
+    }
     text = "from bridge.session.limits import MIB as MEGA, Limits as Bounds\n"
     file = SourceFile(path=Path("x.py"), text=text, tree=ast.parse(text))
     assert [*renamed_classes([file])] == ["x.py: bridge.session.limits.Limits as Bounds"]

@@ -15,6 +15,7 @@ from bridge.migration.plans.values import (
     PartStep,
     PauseOrdered,
     Plan,
+    PlanStage,
     PlanState,
     PromoteOrdered,
     Reaction,
@@ -23,7 +24,6 @@ from bridge.migration.plans.values import (
     Returning,
     ReturnOrdered,
     Settled,
-    Stage,
     Watching,
 )
 from bridge.migration.route import Road
@@ -31,7 +31,7 @@ from tests.support.planned_world import PlannedWorld
 from translators.dialects.ids import GroupId
 
 STAGE = st.builds(
-    Stage,
+    PlanStage,
     groups_percent=st.integers(1, 100),
     members_percent=st.sampled_from([10, 50, 100]),
     watch_ms=st.sampled_from([0, 5_000]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bridge.migration.abilities import BrokerAbilities, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, TakeOverWay
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.reasons import Reason, Weight
@@ -13,7 +13,7 @@ from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import MemberId, TopicPartition
 
 ABLE = BrokerAbilities(
-    takeover=TakeOver.IN_PLACE,
+    takeover=TakeOverWay.IN_PLACE,
     policy=MigrationPolicy.BIDIRECTIONAL,
     session_min_ms=6_000,
     session_max_ms=1_800_000,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bridge.migration.patterns import Pattern
 from bridge.migration.plans.reading import PlanFault
 from bridge.migration.plans.step import step
-from bridge.migration.plans.values import Plan, PlanEvent, PlanState, Stage
+from bridge.migration.plans.values import Plan, PlanEvent, PlanStage, PlanState
 from bridge.migration.route import Road
 from tests.support.planned_world import PlannedWorld
 
@@ -14,7 +14,7 @@ PLAN = Plan(
     name="pay.1",
     destination=Road.UPSTREAM,
     groups=(Pattern("g-*"),),
-    stages=(Stage(groups_percent=50, watch_ms=60_000), Stage(groups_percent=100)),
+    stages=(PlanStage(groups_percent=50, watch_ms=60_000), PlanStage(groups_percent=100)),
     groups_max=2,
 )
 FAULT = PlanFault("EB-PLAN-004", "to", "'x'", "pass or embedded or upstream")

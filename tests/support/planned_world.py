@@ -7,7 +7,16 @@ from bridge.migration.orders import MoveOrder, MoveProgress, MoveStage
 from bridge.migration.plans.canaries import Waited
 from bridge.migration.plans.conditions import Figures
 from bridge.migration.plans.step import begin, step
-from bridge.migration.plans.values import Looked, OrderMove, Plan, PlanEffect, PlanEvent, PlanState, Seen, StopMove
+from bridge.migration.plans.values import (
+    GroupsSeen,
+    OrderMove,
+    Plan,
+    PlanEffect,
+    PlanEvent,
+    PlanState,
+    SeenGroup,
+    StopMove,
+)
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId, MemberId
 
@@ -39,10 +48,10 @@ class PlannedWorld:
             self.roads[GroupId(name)] = Road.PASS
         self.state = begin(self.plan, self.seen(), self.now_ms)
 
-    def seen(self) -> Mapping[GroupId, Seen]:
+    def seen(self) -> Mapping[GroupId, SeenGroup]:
         """All groups as they are now."""
         return {
-            group_id: Seen(
+            group_id: SeenGroup(
                 replace(figures, at_ms=self.now_ms),
                 tuple(self.members),
                 self.moves.get(group_id),
@@ -56,7 +65,7 @@ class PlannedWorld:
         self.now_ms += TICK_MS
         others = {group_id: replace(figures, at_ms=self.now_ms) for group_id, figures in self.others.items()}
         waits, self.waits = tuple(self.waits), []
-        self.tell(Looked(self.seen(), others, self.room, waits))
+        self.tell(GroupsSeen(self.seen(), others, self.room, waits))
 
     def rebalance(self, group_id: GroupId, wait_ms: int, moved_wait_ms: int) -> None:
         """A rebalance is over in which members that were moved waited so long, and the others so."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOverWay
 from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.census import Census, GroupCensus
 from bridge.migration.diagnosis import BridgeFacts, Examined
@@ -13,7 +13,7 @@ from translators.dialects.configs import MigrationPolicy
 from translators.dialects.ids import GroupId, InstanceId, MemberId
 
 ABILITIES = BrokerAbilities(
-    takeover=TakeOver.IN_PLACE, known=Known.READ, policy=MigrationPolicy.BIDIRECTIONAL, login=Login.OPEN
+    takeover=TakeOverWay.IN_PLACE, known=Known.READ, policy=MigrationPolicy.BIDIRECTIONAL, login=Login.OPEN
 )
 ABLE = replace(
     ABILITIES,

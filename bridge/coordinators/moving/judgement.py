@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from bridge.coordinators.moving.preflight import Forecast
 from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight
-from bridge.migration.abilities import BrokerAbilities, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOverWay
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.observed import GroupKind, ObservedGroup, ObservedMember, UserData
 from bridge.migration.orders import MoveOrder, Obstacle
@@ -20,7 +20,7 @@ def foretell(
 ) -> Forecast:
     """What is known of an order in which these members have a part."""
     reasons = judge(order, origin, members.values(), abilities, sight)
-    if abilities.takeover is TakeOver.UNKNOWN:
+    if abilities.takeover is TakeOverWay.UNKNOWN:
         # A broker that tells nothing of itself may be able to do it all: the pilot finds out, and changes nothing.
         reasons = tuple(one for one in reasons if one.code in OF_A_LOOK)
     heeded = {Weight.BLOCKS} if order.allow_rebalance else {Weight.BLOCKS, Weight.DISTURBS}

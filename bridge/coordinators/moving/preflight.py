@@ -11,7 +11,7 @@ from typing import Protocol
 import trio
 
 from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight, Tell, WaysHeard
-from bridge.migration.abilities import BrokerAbilities, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOverWay
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
@@ -89,7 +89,7 @@ class KnownAbilities:
                 found = await self._ask()
             except BrokerUnreachable:
                 return found
-        if found.takeover is not TakeOver.UNKNOWN:
+        if found.takeover is not TakeOverWay.UNKNOWN:
             self._known, self._of, self._until_ms = found, self._cluster(), self._now_ms() + KEPT_MS
         return found
 

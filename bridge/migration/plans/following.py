@@ -9,13 +9,13 @@ from bridge.migration.plans.values import (
     REFUSALS_MAX,
     VERDICTS_MAX,
     Control,
-    Looked,
+    GroupsSeen,
     Part,
     PartStep,
+    PlanVerdict,
     Progress,
     Ruling,
-    Seen,
-    Verdict,
+    SeenGroup,
 )
 from bridge.migration.route import Road
 
@@ -28,11 +28,11 @@ RETRY_MS = 10_000
 NOBODY_IS_LEFT_TO_BE_MOVED = "EB-MOVE-103"
 
 
-def follow(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Progress:
+def follow(progress: Progress, stage: int, looked: GroupsSeen, now_ms: int) -> Progress:
     """What has become of every group since; `stage` is for the verdicts."""
     followed = [_follow(part, looked.groups.get(part.group_id), now_ms) for part in progress.parts]
     news = [
-        Verdict(now_ms, stage, ruling, part.reason, part.group_id)
+        PlanVerdict(now_ms, stage, ruling, part.reason, part.group_id)
         for old, part in zip(progress.parts, followed, strict=True)
         if part.step is not old.step and (ruling := _RULINGS.get(part.step)) is not None
     ]
@@ -43,7 +43,7 @@ _RULINGS = {PartStep.REFUSED: Ruling.REFUSED, PartStep.STOPPED: Ruling.STOPPED, 
 """What is worth a verdict when a group comes to it."""
 
 
-def _follow(part: Part, seen: Seen | None, now_ms: int) -> Part:
+def _follow(part: Part, seen: SeenGroup | None, now_ms: int) -> Part:
     if seen is None:
         return _lost(part, now_ms) if part.is_under_way else part
     if part.order is None:
@@ -90,7 +90,7 @@ def _is_nothing_left(part: Part, move: MoveProgress) -> bool:
     return is_further and bool(move.obstacles) and all(one.code == NOBODY_IS_LEFT_TO_BE_MOVED for one in move.obstacles)
 
 
-def _moved_by_others(part: Part, seen: Seen) -> Part:
+def _moved_by_others(part: Part, seen: SeenGroup) -> Part:
     """A group whose stage has not come belongs to whoever moved it since the plan began; it is nothing to compare with
     any more.
     """
@@ -124,7 +124,7 @@ def _failed(part: Part, ended: MoveStage, why: str, now_ms: int) -> Part:
     return replace(failed, step=waits if refusals < REFUSALS_MAX else PartStep.REFUSED)
 
 
-def with_controls(progress: Progress, looked: Looked) -> Progress:
+def with_controls(progress: Progress, looked: GroupsSeen) -> Progress:
     """The groups that a stage is compared with, and what they had when it began."""
     if progress.controls:
         return progress
@@ -133,7 +133,7 @@ def with_controls(progress: Progress, looked: Looked) -> Progress:
     return replace(progress, controls=tuple(Control(group_id, figures) for group_id, figures in found))
 
 
-def still_parts(progress: Progress, looked: Looked) -> Iterator[Part]:
+def still_parts(progress: Progress, looked: GroupsSeen) -> Iterator[Part]:
     """The groups of the plan that nobody has moved, and that are there."""
     return (
         part
@@ -142,6 +142,6 @@ def still_parts(progress: Progress, looked: Looked) -> Iterator[Part]:
     )
 
 
-def note(progress: Progress, *verdicts: Verdict) -> Progress:
+def note(progress: Progress, *verdicts: PlanVerdict) -> Progress:
     """The same with what was decided."""
     return replace(progress, verdicts=(*progress.verdicts, *verdicts)[-VERDICTS_MAX:])

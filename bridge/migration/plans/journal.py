@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import cast
 
-from bridge.migration.canary.judging import Finding
-from bridge.migration.canary.judging import Verdict as Found
+from bridge.migration.canary.judging import Finding, Verdict
 from bridge.migration.canary.pairing import Alone, Pair, Unit
 from bridge.migration.canary.scoring import Score, Scored
 from bridge.migration.orders import MoveOrder
-from bridge.migration.patterns import Form as PatternForm
-from bridge.migration.patterns import Pattern
+from bridge.migration.patterns import Pattern, PatternForm
 from bridge.migration.plans.canaries import Trial
 from bridge.migration.plans.conditions import Conditions, Figures, Judge, Limit, Measure, Reading, Undecided
 from bridge.migration.plans.values import (
@@ -22,7 +20,9 @@ from bridge.migration.plans.values import (
     Part,
     PartStep,
     Plan,
+    PlanStage,
     PlanState,
+    PlanVerdict,
     Progress,
     Reaction,
     Ready,
@@ -30,8 +30,6 @@ from bridge.migration.plans.values import (
     Returning,
     Ruling,
     Settled,
-    Stage,
-    Verdict,
     Watching,
 )
 from bridge.migration.route import Road
@@ -157,7 +155,7 @@ _PLAN = structure(
     destination=_ROAD,
     groups=row_of(_PATTERN),
     exceptions=row_of(_PATTERN),
-    stages=row_of(structure(Stage, groups_percent=NUMBER, members_percent=NUMBER, watch_ms=NUMBER)),
+    stages=row_of(structure(PlanStage, groups_percent=NUMBER, members_percent=NUMBER, watch_ms=NUMBER)),
     observe_ms=NUMBER,
     conditions=structure(
         Conditions,
@@ -186,7 +184,7 @@ _PART = structure(
     others=row_of(TEXT),
 )
 _VERDICT = structure(
-    Verdict,
+    PlanVerdict,
     at_ms=NUMBER,
     stage=NUMBER,
     ruling=_choice_of(Ruling),
@@ -208,7 +206,7 @@ _TRIAL = structure(
     alone=structure(Alone, controls=_UNITS, treatments=_UNITS),
     control_count=NUMBER,
     treatment_count=NUMBER,
-    finding=structure(Finding, verdict=_choice_of(Found), decided_after=optional(NUMBER), doubts=row_of(TEXT)),
+    finding=structure(Finding, verdict=_choice_of(Verdict), decided_after=optional(NUMBER), doubts=row_of(TEXT)),
 )
 _PROGRESS = structure(
     Progress,

@@ -8,7 +8,7 @@ from bridge.migration.plans.canaries import Trial, Waited, effect_of, observe, r
 from bridge.migration.plans.conditions import Figures, Measure, Reading, Span, Undecided, judge
 from bridge.migration.plans.following import still_parts
 from bridge.migration.plans.reading import PlanFault
-from bridge.migration.plans.values import Looked, Part, PartStep, Progress, Ruling, Seen, Verdict
+from bridge.migration.plans.values import GroupsSeen, Part, PartStep, PlanVerdict, Progress, Ruling, SeenGroup
 from translators.dialects.counts import counted
 from translators.dialects.ids import GroupId, MemberId
 
@@ -17,24 +17,24 @@ NO_FIGURES = "EB-PLAN-018"
 MISSING_TOLD = 3
 
 
-def find_fault(progress: Progress, stage: int, looked: Looked, now_ms: int) -> Verdict | None:
+def find_fault(progress: Progress, stage: int, looked: GroupsSeen, now_ms: int) -> PlanVerdict | None:
     """Why a stage can't go on: a move that ended on the way, or a condition that a moved group has broken."""
     for part in progress.parts:
         if part.step is PartStep.STOPPED:
             told = f"the move of {part.group_id} ended on the way: {part.reason}"
-            return Verdict(now_ms, stage, Ruling.STOPPED, told, part.group_id)
+            return PlanVerdict(now_ms, stage, Ruling.STOPPED, told, part.group_id)
     for group_id, readings in judged(progress, looked):
         broken = [reading for reading in readings if reading.is_broken]
         if broken:
             told = f"{group_id} broke a condition: {'; '.join(map(str, broken))}"
-            return Verdict(now_ms, stage, Ruling.BROKEN, told, group_id, readings)
+            return PlanVerdict(now_ms, stage, Ruling.BROKEN, told, group_id, readings)
     if progress.trial is not None and progress.trial.has_failed:
         told = f"members that were moved wait longer than others: {judge_said(progress)}"
-        return Verdict(now_ms, stage, Ruling.BROKEN, told)
+        return PlanVerdict(now_ms, stage, Ruling.BROKEN, told)
     return None
 
 
-def find_blind(progress: Progress, looked: Looked) -> str:
+def find_blind(progress: Progress, looked: GroupsSeen) -> str:
     """Why conditions can't be judged, by groups of the plan that nobody counts; empty if they can be."""
     if not (progress.plan.conditions.limits or progress.plan.conditions.judge):
         return ""
@@ -45,7 +45,7 @@ def find_blind(progress: Progress, looked: Looked) -> str:
     return f"{NO_FIGURES}: {_uncounted(blind)}; {ways}" if blind else ""
 
 
-def uncounted_fault(groups: Mapping[GroupId, Seen]) -> PlanFault | None:
+def uncounted_fault(groups: Mapping[GroupId, SeenGroup]) -> PlanFault | None:
     """The same of groups before a plan begins."""
     blind = [name for name, seen in groups.items() if not seen.is_counted]
     return PlanFault(NO_FIGURES, "groups", _uncounted(blind), "groups that are counted") if blind else None
@@ -59,7 +59,7 @@ def _uncounted(blind: Sequence[GroupId]) -> str:
     )
 
 
-def find_missing(progress: Progress, looked: Looked) -> str:
+def find_missing(progress: Progress, looked: GroupsSeen) -> str:
     """Which conditions of groups that have moved have no figures, so that nobody knows whether they were kept; empty
     if all have.
     """
@@ -73,7 +73,7 @@ def find_missing(progress: Progress, looked: Looked) -> str:
     return f"{NO_FIGURES}: there are no figures for {listed}; {ways}, `plan return {name}` brings the groups back"
 
 
-def _missing(progress: Progress, looked: Looked) -> Iterator[str]:
+def _missing(progress: Progress, looked: GroupsSeen) -> Iterator[str]:
     read = {group_id: {reading.measure for reading in readings} for group_id, readings in judged(progress, looked)}
     limits = progress.plan.conditions.limits
     for part in progress.parts if limits else ():
@@ -94,7 +94,7 @@ def judge_said(progress: Progress) -> str:
     return tell(trial, rules, effect_of(trial, rules))
 
 
-def with_canaries(progress: Progress, looked: Looked, now_ms: int) -> Progress:
+def with_canaries(progress: Progress, looked: GroupsSeen, now_ms: int) -> Progress:
     """The same after the judge, if the plan asks it, has seen the rebalances since the look before."""
     judge = progress.plan.conditions.judge
     if judge is None:
@@ -111,7 +111,7 @@ def with_canaries(progress: Progress, looked: Looked, now_ms: int) -> Progress:
     return replace(progress, trial=observe(progress.trial or Trial(since_ms=now_ms), units, rules_of(judge)))
 
 
-def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
+def _unit(waited: Waited, part: Part, seen: SeenGroup | None) -> Unit | None:
     """A rebalance in its arms; None if it is of neither: the group is on the way, or was when the rebalance began."""
     if not waited.members or seen is None:
         return None
@@ -132,7 +132,7 @@ def _unit(waited: Waited, part: Part, seen: Seen | None) -> Unit | None:
     return unit_of(replace(waited, members=known), [member_id in moved for member_id, _ in known]) if known else None
 
 
-def missing_arm(progress: Progress, looked: Looked) -> str:
+def missing_arm(progress: Progress, looked: GroupsSeen) -> str:
     """Which arm of a judge that is not certain has nobody left, so that it can't become so; empty if neither.
 
     A group that is not heard, or is empty, may come back with the members that it had.
@@ -150,7 +150,7 @@ def missing_arm(progress: Progress, looked: Looked) -> str:
     return "no member is left that was there and was not moved"
 
 
-def _is_left(part: Part, members: Collection[MemberId], looked: Looked) -> bool:
+def _is_left(part: Part, members: Collection[MemberId], looked: GroupsSeen) -> bool:
     seen = looked.groups.get(part.group_id)
     return bool(members) and (seen is None or not seen.members or not set(members).isdisjoint(seen.members))
 
@@ -174,7 +174,7 @@ def waits_for_judge(progress: Progress) -> bool:
     return bool(moved) and (has_share or _has_still(progress))
 
 
-def judged(progress: Progress, looked: Looked) -> Iterator[tuple[GroupId, tuple[Reading, ...]]]:
+def judged(progress: Progress, looked: GroupsSeen) -> Iterator[tuple[GroupId, tuple[Reading, ...]]]:
     """The readings of every group that was moved and is there."""
     others = list(_others(progress, looked))
     for part in progress.parts:
@@ -186,7 +186,7 @@ def judged(progress: Progress, looked: Looked) -> Iterator[tuple[GroupId, tuple[
         yield part.group_id, judge(progress.plan.conditions, watched, history, others)
 
 
-def _others(progress: Progress, looked: Looked) -> Iterator[Span]:
+def _others(progress: Progress, looked: GroupsSeen) -> Iterator[Span]:
     still = {part.group_id for part in still_parts(progress, looked)}
     for control in progress.controls:
         if control.group_id in still:

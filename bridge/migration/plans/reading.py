@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from bridge.migration.patterns import Form, Pattern, PatternUnreadable, ReadRegex, make_matcher
+from bridge.migration.patterns import Pattern, PatternForm, PatternUnreadable, ReadRegex, make_matcher
 from bridge.migration.plans.conditions import (
     DEFAULT_LIMITS,
     TOLERANCE_PERCENT,
@@ -15,7 +15,7 @@ from bridge.migration.plans.conditions import (
     Measure,
     Undecided,
 )
-from bridge.migration.plans.values import WHOLE, Plan, Reaction, Stage
+from bridge.migration.plans.values import WHOLE, Plan, PlanStage, Reaction
 from bridge.migration.route import ROADS_OF_RULES, Road
 from translators.dialects.counts import read_count
 
@@ -46,7 +46,7 @@ WAITS = "waits"
 """What there is to judge: how long members wait in rebalances."""
 LEVEL_MAX, EFFECT_MAX = 20, 40
 _STAGE_KEYS = ("groups", "members", "watch.ms")
-_FORMS = {"match": Form.GLOB, "group": Form.EXACT, "regex": Form.REGEX}
+_FORMS = {"match": PatternForm.GLOB, "group": PatternForm.EXACT, "regex": PatternForm.REGEX}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +196,12 @@ def _pattern(entry: object) -> Pattern | None:
     return Pattern(text, _FORMS[form])
 
 
-def _stages(reader: _Reader, destination: Road) -> tuple[Stage, ...]:
+def _stages(reader: _Reader, destination: Road) -> tuple[PlanStage, ...]:
     value = reader.written.get("stages", [{}])
     if not isinstance(value, list) or not 1 <= len(value) <= STAGES_MAX:
         reader.fault(WRONG_VALUE, "stages", f"{value!r:.80}", f"a list of 1 to {STAGES_MAX} stages")
-        return (Stage(groups_percent=WHOLE),)
-    stages: list[Stage] = []
+        return (PlanStage(groups_percent=WHOLE),)
+    stages: list[PlanStage] = []
     for number, entry in enumerate(value):
         path = f"stages[{number}]"
         if not isinstance(entry, Mapping):
@@ -209,7 +209,7 @@ def _stages(reader: _Reader, destination: Road) -> tuple[Stage, ...]:
             continue
         inner = _Reader(entry, f"{path}.", reader.faults)
         inner.check_keys(_STAGE_KEYS)
-        stage = Stage(
+        stage = PlanStage(
             groups_percent=inner.percent("groups", WHOLE),
             members_percent=inner.percent("members", WHOLE),
             watch_ms=inner.number("watch.ms", 0, 0, WATCH_MAX_MS),
@@ -221,7 +221,7 @@ def _stages(reader: _Reader, destination: Road) -> tuple[Stage, ...]:
         if stage.members_percent < WHOLE and destination is Road.EMBEDDED:
             inner.fault(NO_SHARE, "members", f"{stage.members_percent}%", "100% on road embedded")
         stages.append(stage)
-    return tuple(stages) or (Stage(groups_percent=WHOLE),)
+    return tuple(stages) or (PlanStage(groups_percent=WHOLE),)
 
 
 def _conditions(reader: _Reader) -> Conditions:

@@ -25,8 +25,8 @@ from bridge.migration.plans.values import (
     REFUSALS_MAX,
     TRANSITIONS,
     WHOLE,
+    GroupsSeen,
     Held,
-    Looked,
     Moving,
     Observing,
     OrderMove,
@@ -36,7 +36,9 @@ from bridge.migration.plans.values import (
     Plan,
     PlanEffect,
     PlanEvent,
+    PlanStage,
     PlanState,
+    PlanVerdict,
     Progress,
     PromoteOrdered,
     Reaction,
@@ -46,11 +48,9 @@ from bridge.migration.plans.values import (
     Returning,
     ReturnOrdered,
     Ruling,
-    Seen,
+    SeenGroup,
     Settled,
-    Stage,
     StopMove,
-    Verdict,
     Watching,
 )
 from translators.dialects.counts import counted
@@ -62,13 +62,13 @@ NAMED_MAX = 5
 """So many groups a verdict names that a return has left behind; the plan lists all of them."""
 
 
-def begin(plan: Plan, groups: Mapping[GroupId, Seen], now_ms: int) -> Observing:
+def begin(plan: Plan, groups: Mapping[GroupId, SeenGroup], now_ms: int) -> Observing:
     """The first state of a plan with these groups; which of them come first is drawn by their names, always alike."""
     order = sorted(groups, key=lambda group_id: _lot(plan.name, group_id))
     parts = tuple(Part(group_id=group_id, observed=groups[group_id].figures) for group_id in order)
     stages = counted(len(plan.stages), "stage")
     told = f"the plan begins: {counted(len(parts), 'group')} to {plan.destination.value} in {stages}"
-    begun = Verdict(now_ms, -1, Ruling.TOLD, told)
+    begun = PlanVerdict(now_ms, -1, Ruling.TOLD, told)
     return Observing(Progress(plan, parts, (begun,)), now_ms + plan.observe_ms)
 
 
@@ -103,7 +103,7 @@ def is_over(state: PlanState) -> bool:
 
 def _react(state: PlanState, event: PlanEvent, now_ms: int) -> PlanStep:
     match event:
-        case Looked():
+        case GroupsSeen():
             return _look(state, event, now_ms)
         case PauseOrdered():
             return Step(_pause(state, now_ms))
@@ -184,7 +184,7 @@ def _after(progress: Progress, stage: int) -> Moving | Settled:
     return Settled(progress) if stage + 1 >= len(progress.plan.stages) else Moving(progress, stage + 1)
 
 
-def _return(progress: Progress, verdict: Verdict) -> PlanStep:
+def _return(progress: Progress, verdict: PlanVerdict) -> PlanStep:
     parts = tuple(replace(part, refusals=0) for part in progress.parts)
     ends = tuple(StopMove(part.group_id) for part in parts if part.step is PartStep.MOVING)
     return Step(Returning(note(replace(progress, parts=parts), verdict)), ends)
@@ -193,7 +193,7 @@ def _return(progress: Progress, verdict: Verdict) -> PlanStep:
 # -------------------------------------------------------------------- what is seen
 
 
-def _look(state: PlanState, looked: Looked, now_ms: int) -> PlanStep:
+def _look(state: PlanState, looked: GroupsSeen, now_ms: int) -> PlanStep:
     progress = follow(state.progress, stage_of(state), looked, now_ms)
     match state:
         case Observing():
@@ -218,7 +218,7 @@ def _look(state: PlanState, looked: Looked, now_ms: int) -> PlanStep:
 # -------------------------------------------------------------------- moving and watching
 
 
-def _move(state: Moving, looked: Looked, now_ms: int) -> PlanStep:
+def _move(state: Moving, looked: GroupsSeen, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
@@ -238,14 +238,14 @@ def _move(state: Moving, looked: Looked, now_ms: int) -> PlanStep:
     moved = sum(part.step is PartStep.MOVED for part in due)
     if due and not moved:
         reason = f"no group of stage {state.stage + 1} could be moved"
-        return Step(Held(note(progress, Verdict(now_ms, state.stage, Ruling.REFUSED, reason)), state.stage, reason))
-    told = Verdict(
+        return Step(Held(note(progress, PlanVerdict(now_ms, state.stage, Ruling.REFUSED, reason)), state.stage, reason))
+    told = PlanVerdict(
         now_ms, state.stage, Ruling.TOLD, f"stage {state.stage + 1}: {moved} of {counted(len(due), 'group')} moved"
     )
     return Step(Watching(note(progress, told), state.stage, now_ms + stage.watch_ms))
 
 
-def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
+def _watch(state: Watching, looked: GroupsSeen, now_ms: int) -> PlanStep:
     verdict = find_fault(state.progress, state.stage, looked, now_ms)
     if verdict is not None:
         return _break_off(state, verdict)
@@ -262,13 +262,13 @@ def _watch(state: Watching, looked: Looked, now_ms: int) -> PlanStep:
     told = f"stage {state.stage + 1} kept its conditions" + (f"; nearest to one came {group_id}" if group_id else "")
     told += f"; the judge of waits: {said}" if (said := judge_said(state.progress)) else ""
     told += f"; {missing}" if (missing := missing_arm(state.progress, looked)) else ""
-    kept = Verdict(now_ms, state.stage, Ruling.KEPT, told, group_id, readings)
+    kept = PlanVerdict(now_ms, state.stage, Ruling.KEPT, told, group_id, readings)
     return Step(_after(note(state.progress, kept), state.stage))
 
 
 def _hold(state: Moving | Watching, why: str, now_ms: int) -> PlanStep:
     """Nobody knows whether the conditions are kept: an operator decides, and nothing is taken back by itself."""
-    progress = note(state.progress, Verdict(now_ms, state.stage, Ruling.TOLD, why))
+    progress = note(state.progress, PlanVerdict(now_ms, state.stage, Ruling.TOLD, why))
     return Step(Held(progress, state.stage, why, is_watched=isinstance(state, Watching)))
 
 
@@ -282,7 +282,7 @@ def _hold_undecided(state: Watching, missing: str, now_ms: int) -> PlanStep:
     return _hold(state, told, now_ms)
 
 
-def _bring_back(progress: Progress, looked: Looked, now_ms: int) -> PlanStep:
+def _bring_back(progress: Progress, looked: GroupsSeen, now_ms: int) -> PlanStep:
     plan = progress.plan
     wanting = [part for part in progress.parts if _wants_back(part)]
     room = min(looked.room, plan.groups_max - sum(part.is_under_way for part in progress.parts))
@@ -298,10 +298,10 @@ def _bring_back(progress: Progress, looked: Looked, now_ms: int) -> PlanStep:
     )
     ruling = Ruling.STOPPED if left else Ruling.TOLD
     stage = stage_of(Returning(progress))
-    return Step(Returned(note(progress, Verdict(now_ms, stage, ruling, told))))
+    return Step(Returned(note(progress, PlanVerdict(now_ms, stage, ruling, told))))
 
 
-def _wants(part: Part, stage: Stage) -> bool:
+def _wants(part: Part, stage: PlanStage) -> bool:
     """Whether a group is still to be moved in a stage."""
     return part.step in {PartStep.WAITING, PartStep.MOVED} and part.percent < stage.members_percent
 
@@ -312,7 +312,7 @@ def _wants_back(part: Part) -> bool:
     return part.has_moved and not part.is_under_way and not is_tried and part.origin is not None
 
 
-def _order(plan: Plan, stage: Stage, part: Part, seen: Seen, now_ms: int) -> Part:
+def _order(plan: Plan, stage: PlanStage, part: Part, seen: SeenGroup, now_ms: int) -> Part:
     members = _share(plan, seen.members, stage.members_percent)
     order = MoveOrder(part.group_id, plan.destination, members, allow_rebalance=plan.allow_rebalance)
     return replace(
@@ -354,7 +354,7 @@ def _with(progress: Progress, changed: Iterable[Part]) -> Progress:
     return replace(progress, parts=tuple(by_id.get(part.group_id, part) for part in progress.parts))
 
 
-def _break_off(state: Moving | Watching, verdict: Verdict) -> PlanStep:
+def _break_off(state: Moving | Watching, verdict: PlanVerdict) -> PlanStep:
     """A condition is broken: what the plan says is done then."""
     progress = state.progress
     if progress.plan.reaction is Reaction.RETURN:
@@ -363,8 +363,8 @@ def _break_off(state: Moving | Watching, verdict: Verdict) -> PlanStep:
     return Step(Held(note(progress, verdict), state.stage, verdict.sentence, is_watched=is_watched))
 
 
-def _told(state: PlanState, now_ms: int, sentence: str) -> Verdict:
-    return Verdict(now_ms, stage_of(state), Ruling.TOLD, sentence)
+def _told(state: PlanState, now_ms: int, sentence: str) -> PlanVerdict:
+    return PlanVerdict(now_ms, stage_of(state), Ruling.TOLD, sentence)
 
 
 def _lot(name: str, drawn: str) -> bytes:

@@ -31,7 +31,7 @@ class Reaction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class PlanStage:
     """So many percent of all groups, and of the members of each, are to have moved, and are watched for so long."""
 
     groups_percent: int
@@ -50,7 +50,7 @@ class Plan:
     destination: Road
     groups: tuple[Pattern, ...]
     exceptions: tuple[Pattern, ...] = ()
-    stages: tuple[Stage, ...] = (Stage(groups_percent=WHOLE),)
+    stages: tuple[PlanStage, ...] = (PlanStage(groups_percent=WHOLE),)
     observe_ms: int = 0
     conditions: Conditions = Conditions()
     reaction: Reaction = Reaction.HOLD
@@ -135,7 +135,7 @@ class Ruling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PlanVerdict:
     """One thing that was decided, when and why; `group_id` is empty for what concerns the plan, with the figures."""
 
     at_ms: int
@@ -165,7 +165,7 @@ class Progress:
 
     plan: Plan
     parts: tuple[Part, ...]
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[PlanVerdict, ...] = ()
     controls: tuple[Control, ...] = ()
     trial: Trial | None = None
 
@@ -240,7 +240,7 @@ PlanState = Observing | Ready | Moving | Watching | Settled | Returning | Return
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenGroup:
     """One group at a moment: its figures, its members, and its move that goes on, or else its last one.
 
     Where nobody counts it (`is_counted`) its figures say nothing.
@@ -253,13 +253,13 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GroupsSeen:
     """The groups of a plan, and others that are not moved, as they are now; `room` for so many further moves.
 
     A group that is not named is gone. `waits` are rebalances of groups of the plan since the look before.
     """
 
-    groups: Mapping[GroupId, Seen]
+    groups: Mapping[GroupId, SeenGroup]
     others: Mapping[GroupId, Figures]
     room: int
     waits: tuple[Waited, ...] = ()
@@ -285,7 +285,7 @@ class ReturnOrdered:
     """An operator wants every group back where it was."""
 
 
-PlanEvent = Looked | PauseOrdered | ResumeOrdered | PromoteOrdered | ReturnOrdered
+PlanEvent = GroupsSeen | PauseOrdered | ResumeOrdered | PromoteOrdered | ReturnOrdered
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,14 +306,14 @@ PlanEffect = OrderMove | StopMove
 
 _ANY_HELD = {Held, Returning}
 TRANSITIONS: Transitions = {
-    (Observing, Looked): frozenset({Observing, Ready}),
-    (Ready, Looked): frozenset({Ready, Moving}),
-    (Moving, Looked): frozenset({Moving, Watching, *_ANY_HELD}),
-    (Watching, Looked): frozenset({Watching, Moving, Settled, *_ANY_HELD}),
-    (Settled, Looked): frozenset({Settled}),
-    (Returning, Looked): frozenset({Returning, Returned}),
-    (Returned, Looked): frozenset({Returned}),
-    (Held, Looked): frozenset({Held}),
+    (Observing, GroupsSeen): frozenset({Observing, Ready}),
+    (Ready, GroupsSeen): frozenset({Ready, Moving}),
+    (Moving, GroupsSeen): frozenset({Moving, Watching, *_ANY_HELD}),
+    (Watching, GroupsSeen): frozenset({Watching, Moving, Settled, *_ANY_HELD}),
+    (Settled, GroupsSeen): frozenset({Settled}),
+    (Returning, GroupsSeen): frozenset({Returning, Returned}),
+    (Returned, GroupsSeen): frozenset({Returned}),
+    (Held, GroupsSeen): frozenset({Held}),
     **{(phase, PauseOrdered): frozenset({Held}) for phase in (Observing, Ready, Moving, Watching, Held)},
     **{(phase, PauseOrdered): frozenset({phase}) for phase in (Settled, Returning, Returned)},
     (Held, ResumeOrdered): frozenset({Observing, Moving, Watching}),

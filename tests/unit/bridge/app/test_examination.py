@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from bridge.app.examination import ClusterAccess, bridge_facts, broker_facts, examine_cluster, probe_takeover
 from bridge.config.configuration import load
-from bridge.migration.abilities import Known, Login, TakeOver
+from bridge.migration.abilities import Known, Login, TakeOverWay
 from bridge.migration.diagnosis import BridgeFacts
 from bridge.migration.probe import Probe
 from bridge.net.cluster_memory import Entrance
@@ -86,7 +86,7 @@ async def test_probe_ends_with_what_it_found_and_leaves() -> None:
     """The last requests take the member away, and the group."""
     left = LeaveGroupReply(error=ErrorCode.NONE)
     broker = ScriptedBroker([*TAKEN, ConsumerGroupHeartbeatReply(error=ErrorCode.NONE), left])
-    assert (await probe_takeover(broker, PROBE)).takeover is TakeOver.IN_PLACE  # type: ignore[arg-type]  # see above
+    assert (await probe_takeover(broker, PROBE)).takeover is TakeOverWay.IN_PLACE  # type: ignore[arg-type]  # see above
     assert [type(one) for one in broker.asked[-2:]] == [LeaveGroup, DeleteGroups]
 
 
@@ -95,7 +95,10 @@ async def test_probe_that_gets_no_answer_says_so_and_leaves(*, is_gone: bool, au
     """A broker that is gone, and one that hangs: the farewell is tried, within its bound."""
     broker = ScriptedBroker(list(TAKEN[:2]), is_gone=is_gone)
     found = await probe_takeover(broker, PROBE)  # type: ignore[arg-type]  # see above
-    assert (found.takeover, found.fault) == (TakeOver.UNKNOWN, "EB-NET-036: gone" if is_gone else "no end within 30 s")
+    assert (found.takeover, found.fault) == (
+        TakeOverWay.UNKNOWN,
+        "EB-NET-036: gone" if is_gone else "no end within 30 s",
+    )
     assert isinstance(broker.asked[-1], LeaveGroup)
 
 
@@ -103,12 +106,12 @@ async def test_probe_counts_more_than_what_is_read() -> None:
     """Where it finds nothing, what was read stays, with the reason."""
     probed = await examine_cluster(access(ScriptedBroker(list(TAKEN))))
     assert (probed.abilities.takeover, probed.abilities.known, probed.probe_fault) == (
-        *(TakeOver.IN_PLACE, Known.PROBED),
+        *(TakeOverWay.IN_PLACE, Known.PROBED),
         "",
     )
     refused = JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId(""))
     read = await examine_cluster(access(ScriptedBroker([refused])))
-    assert (read.abilities.takeover, read.abilities.known) == (TakeOver.IN_PLACE, Known.READ)
+    assert (read.abilities.takeover, read.abilities.known) == (TakeOverWay.IN_PLACE, Known.READ)
     assert read.probe_fault == "the bridge's login has no READ on groups __epochbridge-probe-*"
 
 
@@ -118,7 +121,7 @@ async def test_probe_of_kafka_4_0_does_not_see_that_others_are_called() -> None:
     alive = ConsumerGroupHeartbeatReply(error=ErrorCode.NONE)
     answers = [*TAKEN[:3], fenced, alive, HeartbeatReply(ErrorCode.NONE), alive]
     examined = await examine_cluster(access(ScriptedBroker(answers), highest=25))
-    assert (examined.abilities.takeover, examined.abilities.known) == (TakeOver.WHOLE_GROUP, Known.PROBED)
+    assert (examined.abilities.takeover, examined.abilities.known) == (TakeOverWay.WHOLE_GROUP, Known.PROBED)
 
 
 async def test_cluster_that_wants_a_login_is_not_looked_at() -> None:

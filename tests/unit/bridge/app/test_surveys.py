@@ -12,7 +12,7 @@ from bridge.app.survey_door import Ears, SurveyParts
 from bridge.app.surveys import AppSurveys
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.bridge_meeting import PROTOCOL_TYPE
-from bridge.migration.abilities import Login, TakeOver
+from bridge.migration.abilities import Login, TakeOverWay
 from bridge.migration.missing_rights import Resource, Right
 from bridge.migration.observed import GroupKind, Rebalancing, UserData
 from bridge.migration.route import Road
@@ -162,7 +162,7 @@ async def test_open_cluster_is_asked_and_joined_with_what_was_heard() -> None:
     )
     assert (census.unseen, census.abilities.takeover, census.abilities.login) == (
         (),
-        TakeOver.IMPOSSIBLE,
+        TakeOverWay.IMPOSSIBLE,
         Login.OPEN,
     )
 
@@ -281,14 +281,14 @@ async def test_abilities_are_those_that_brokers_tell() -> None:
     """And unknown where nobody may be asked."""
     known = await surveys(cluster({}), {}).abilities()
     unknown = await surveys(cluster({}, Entrance.LOGIN), {}).abilities()
-    assert (known.takeover, unknown.takeover) == (TakeOver.IMPOSSIBLE, TakeOver.UNKNOWN)
+    assert (known.takeover, unknown.takeover) == (TakeOverWay.IMPOSSIBLE, TakeOverWay.UNKNOWN)
 
 
 async def test_bridge_is_examined_with_its_cluster() -> None:
     """What clients are told is tried from here."""
     examined = await surveys(cluster(told()), {}).examine()
     assert (examined.abilities.takeover, examined.abilities.login, examined.probe_fault) == (
-        TakeOver.IMPOSSIBLE,
+        TakeOverWay.IMPOSSIBLE,
         Login.OPEN,
         "",
     )

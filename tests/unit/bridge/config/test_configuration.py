@@ -8,7 +8,7 @@ import pytest
 from bridge.config.configuration import Config, GroupRule, allowed, load
 from bridge.config.faults import ConfigError, FaultCode
 from bridge.config.keys import KEYS, Settings
-from bridge.migration.patterns import Form
+from bridge.migration.patterns import PatternForm
 from bridge.migration.route import Road
 
 
@@ -60,9 +60,9 @@ def test_rule_names_its_groups_in_one_of_three_ways(tmp_path: Path) -> None:
     )
     rules = load(_write(tmp_path, text), {}).rules
     assert [(rule.match, rule.form, rule.line) for rule in rules] == [
-        ("a-*", Form.GLOB, 2),
-        ("a-*", Form.EXACT, 3),
-        ("a-[0-9]+", Form.REGEX, 4),
+        ("a-*", PatternForm.GLOB, 2),
+        ("a-*", PatternForm.EXACT, 3),
+        ("a-[0-9]+", PatternForm.REGEX, 4),
     ]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Known, Login, TakeOverWay
 from bridge.migration.broker_facts import BrokerFacts, read_abilities
 from translators.dialects.configs import MigrationPolicy
 
@@ -27,7 +27,7 @@ KAFKA_43 = BrokerFacts(
 def test_one_broker_is_read_as_it_says() -> None:
     """Numbers as numbers, the policy as a word that is known."""
     assert read_abilities((KAFKA_43,), Login.OPEN) == BrokerAbilities(
-        takeover=TakeOver.IN_PLACE,
+        takeover=TakeOverWay.IN_PLACE,
         known=Known.READ,
         policy=MigrationPolicy.BIDIRECTIONAL,
         session_min_ms=6_000,
@@ -42,13 +42,13 @@ def test_one_broker_is_read_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("highest", "release", "takeover"),
     [
-        (30, "4.2 or newer", TakeOver.IN_PLACE),
-        (28, "4.2 or newer", TakeOver.IN_PLACE),
-        (27, "4.1", TakeOver.BY_SCOUT),
-        (25, "4.0", TakeOver.WHOLE_GROUP),
+        (30, "4.2 or newer", TakeOverWay.IN_PLACE),
+        (28, "4.2 or newer", TakeOverWay.IN_PLACE),
+        (27, "4.1", TakeOverWay.BY_SCOUT),
+        (25, "4.0", TakeOverWay.WHOLE_GROUP),
     ],
 )
-def test_release_shows_in_the_level_of_metadata(highest: int, release: str, takeover: TakeOver) -> None:
+def test_release_shows_in_the_level_of_metadata(highest: int, release: str, takeover: TakeOverWay) -> None:
     """Where nothing was probed."""
     broker = replace(KAFKA_43, supported={"metadata.version": highest})
     assert broker.release == release
@@ -58,14 +58,14 @@ def test_release_shows_in_the_level_of_metadata(highest: int, release: str, take
 @pytest.mark.parametrize(
     ("broker", "takeover"),
     [
-        (replace(KAFKA_43, features={}), TakeOver.IMPOSSIBLE),
-        (replace(KAFKA_43, offers_consumer_heartbeat=False), TakeOver.IMPOSSIBLE),
-        (replace(KAFKA_43, features={}, supported={"metadata.version": 21}), TakeOver.IMPOSSIBLE),
-        (BrokerFacts(node_id=1), TakeOver.IMPOSSIBLE),
-        (BrokerFacts(node_id=1, offers_consumer_heartbeat=True), TakeOver.UNKNOWN),
+        (replace(KAFKA_43, features={}), TakeOverWay.IMPOSSIBLE),
+        (replace(KAFKA_43, offers_consumer_heartbeat=False), TakeOverWay.IMPOSSIBLE),
+        (replace(KAFKA_43, features={}, supported={"metadata.version": 21}), TakeOverWay.IMPOSSIBLE),
+        (BrokerFacts(node_id=1), TakeOverWay.IMPOSSIBLE),
+        (BrokerFacts(node_id=1, offers_consumer_heartbeat=True), TakeOverWay.UNKNOWN),
     ],
 )
-def test_protocol_has_to_be_offered_and_on(broker: BrokerFacts, takeover: TakeOver) -> None:
+def test_protocol_has_to_be_offered_and_on(broker: BrokerFacts, takeover: TakeOverWay) -> None:
     """Kafka 3.9 offers the request with the protocol off; who is no Apache Kafka has to be probed."""
     assert read_abilities((broker,), Login.OPEN).takeover is takeover
 
@@ -84,7 +84,7 @@ def test_cluster_is_as_able_as_its_least_able_broker() -> None:
         },
     )
     abilities = read_abilities((KAFKA_43, other), Login.OPEN)
-    assert (abilities.takeover, abilities.policy) == (TakeOver.BY_SCOUT, MigrationPolicy.UPGRADE)
+    assert (abilities.takeover, abilities.policy) == (TakeOverWay.BY_SCOUT, MigrationPolicy.UPGRADE)
     assert (abilities.session_min_ms, abilities.session_max_ms) == (10_000, 300_000)
     assert (abilities.consumer_size_max, abilities.classic_size_max) == (100, 2_147_483_647)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from bridge.migration.abilities import BrokerAbilities
 from bridge.migration.census import GROUPS_MAX, Told, committed_partitions, take_census
 from bridge.migration.observed import GroupKind, ObservedMember
-from bridge.migration.observing import Heard
+from bridge.migration.observing import HeardGroup
 from bridge.migration.readiness import assess_all
 from bridge.migration.route import Road
 from tests.support.work_done import growth_faults
@@ -40,7 +40,7 @@ def test_every_group_is_there_once_in_order() -> None:
         classic={ORDERS: DescribedGroup(error=ErrorCode.NONE, group_id=ORDERS, group_state="Empty")},
         consumer={REFUNDS: DescribedConsumerGroup(error=ErrorCode.NONE, group_id=REFUNDS, group_state="Empty")},
     )
-    heard = {HEARD_ONLY: Heard(members={EAGER.member_id: EAGER}), ORDERS: Heard()}
+    heard = {HEARD_ONLY: HeardGroup(members={EAGER.member_id: EAGER}), ORDERS: HeardGroup()}
     census = take_census(told, heard, ABILITIES, ("not asked",))
     assert [(one.group.group_id, one.group.kind) for one in census.groups] == [
         (HEARD_ONLY, GroupKind.CLASSIC),
@@ -82,7 +82,7 @@ def test_group_that_is_coordinated_here_is_not_what_its_broker_says() -> None:
         listed=(listed(ORDERS),),
         classic={ORDERS: DescribedGroup(error=ErrorCode.NONE, group_id=ORDERS, group_state="Empty")},
     )
-    heard = {ORDERS: Heard(road=Road.EMBEDDED, state="Stable", members={EAGER.member_id: EAGER})}
+    heard = {ORDERS: HeardGroup(road=Road.EMBEDDED, state="Stable", members={EAGER.member_id: EAGER})}
     (one,) = take_census(told, heard, ABILITIES).groups
     assert (one.group.state, len(one.group.members), one.group.road) == ("Stable", 1, Road.EMBEDDED)
     assert one.gains == ()
@@ -103,7 +103,7 @@ def test_work_grows_with_the_groups_alone() -> None:
         names = [GroupId(f"g-{number:05}") for number in range(count)]
         offsets = {name: fetched(name, 5, 9) for name in names}
         told = Told(listed=tuple(map(listed, names)), offsets=offsets, ends={TopicPartition(TOPIC, 0): 7})
-        heard = {name: Heard(members={EAGER.member_id: EAGER}) for name in names}
+        heard = {name: HeardGroup(members={EAGER.member_id: EAGER}) for name in names}
         return lambda: take_census(told, heard, ABILITIES)
 
     assert growth_faults([census_of(count) for count in (50, 100, 200)]) == []

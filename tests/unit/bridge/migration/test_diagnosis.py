@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import Known, Login, TakeOver
+from bridge.migration.abilities import Known, Login, TakeOverWay
 from bridge.migration.broker_facts import BrokerFacts
 from bridge.migration.diagnosis import BridgeFacts, Examined, Severity, diagnose
 from tests.support.surveyed import ABLE
@@ -59,8 +59,8 @@ def with_bridge(**changes: object) -> Examined:
             Severity.WARNS,
             None,
         ),
-        (with_abilities(takeover=TakeOver.IMPOSSIBLE), "EB-DOCTOR-110", Severity.WARNS, "EB-DOCTOR-112"),
-        (with_abilities(takeover=TakeOver.UNKNOWN), "EB-DOCTOR-111", Severity.UNSEEN, "EB-DOCTOR-112"),
+        (with_abilities(takeover=TakeOverWay.IMPOSSIBLE), "EB-DOCTOR-110", Severity.WARNS, "EB-DOCTOR-112"),
+        (with_abilities(takeover=TakeOverWay.UNKNOWN), "EB-DOCTOR-111", Severity.UNSEEN, "EB-DOCTOR-112"),
         (replace(WELL, probe_fault="no rights"), "EB-DOCTOR-113", Severity.WARNS, None),
         (with_abilities(policy=MigrationPolicy.UPGRADE), "EB-DOCTOR-121", Severity.WARNS, "EB-DOCTOR-120"),
         (with_abilities(policy=MigrationPolicy.DOWNGRADE), "EB-DOCTOR-122", Severity.STOPS, "EB-DOCTOR-120"),
@@ -123,7 +123,7 @@ def test_nothing_is_said_of_a_cluster_that_does_not_answer_but_that() -> None:
 
 def test_probed_and_read_abilities_are_told_apart() -> None:
     """Each way of taking over in words."""
-    ways = (TakeOver.IN_PLACE, TakeOver.BY_SCOUT, TakeOver.WHOLE_GROUP)
+    ways = (TakeOverWay.IN_PLACE, TakeOverWay.BY_SCOUT, TakeOverWay.WHOLE_GROUP)
     told = [
         one.text
         for takeover in ways

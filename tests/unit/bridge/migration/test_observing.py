@@ -6,7 +6,7 @@ import pytest
 
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.observing import (
-    Heard,
+    HeardGroup,
     observe_classic,
     observe_consumer,
     observe_heard,
@@ -50,7 +50,7 @@ HEARD_A = ObservedMember(
 
 def test_heard_group_is_what_was_heard() -> None:
     """Nobody says that these are all."""
-    seen = observe_heard(GROUP, Heard(members={A: HEARD_A}, is_long_enough=True))
+    seen = observe_heard(GROUP, HeardGroup(members={A: HEARD_A}, is_long_enough=True))
     assert seen == ObservedGroup(
         group_id=GROUP, kind=GroupKind.CLASSIC, members=(replace(HEARD_A, is_behind_bridge=True),)
     )
@@ -59,19 +59,21 @@ def test_heard_group_is_what_was_heard() -> None:
 def test_heard_kind_is_that_of_the_members() -> None:
     """A consumer group may have classic members, and a group without any says nothing."""
     native = replace(HEARD_A, member_id=B, protocol=MemberProtocol.CONSUMER)
-    assert observe_heard(GROUP, Heard(members={A: HEARD_A, B: native})).kind is GroupKind.CONSUMER
-    assert observe_heard(GROUP, Heard()).kind is GroupKind.UNKNOWN
+    assert observe_heard(GROUP, HeardGroup(members={A: HEARD_A, B: native})).kind is GroupKind.CONSUMER
+    assert observe_heard(GROUP, HeardGroup()).kind is GroupKind.UNKNOWN
 
 
 def test_group_that_is_coordinated_here_is_complete() -> None:
     """The bridge knows who is in."""
-    seen = observe_heard(GROUP, Heard(road=Road.EMBEDDED, state="Stable", assignor="uniform", members={A: HEARD_A}))
+    seen = observe_heard(
+        GROUP, HeardGroup(road=Road.EMBEDDED, state="Stable", assignor="uniform", members={A: HEARD_A})
+    )
     assert (seen.is_complete, seen.state, seen.assignor, seen.road) == (True, "Stable", "uniform", Road.EMBEDDED)
 
 
 def test_described_member_is_joined_with_what_was_heard_of_it() -> None:
     """What only the client says comes from what was heard, the rest from the coordinator."""
-    seen = observe_classic(LISTED, DESCRIBED, Heard(members={A: HEARD_A}, is_long_enough=True))
+    seen = observe_classic(LISTED, DESCRIBED, HeardGroup(members={A: HEARD_A}, is_long_enough=True))
     assert seen == ObservedGroup(
         group_id=GROUP,
         kind=GroupKind.CLASSIC,
@@ -96,7 +98,7 @@ def test_member_that_was_not_heard_is_a_stranger_after_a_while(
     *, is_long_enough: bool, is_behind_bridge: bool | None
 ) -> None:
     """Of such a member the assignor that was chosen is known."""
-    (member,) = observe_classic(LISTED, DESCRIBED, Heard(is_long_enough=is_long_enough)).members
+    (member,) = observe_classic(LISTED, DESCRIBED, HeardGroup(is_long_enough=is_long_enough)).members
     assert (member.is_behind_bridge, member.assignors, member.library) == (is_behind_bridge, ("range",), "")
 
 
@@ -121,7 +123,7 @@ def test_subscription_is_unknown_while_members_join() -> None:
 def test_refused_description_leaves_what_is_listed() -> None:
     """The bridge's login may list a group that it may not describe."""
     refused = replace(DESCRIBED, error=ErrorCode.GROUP_AUTHORIZATION_FAILED, members=())
-    seen = observe_classic(LISTED, refused, Heard(members={A: HEARD_A}))
+    seen = observe_classic(LISTED, refused, HeardGroup(members={A: HEARD_A}))
     assert (seen.kind, seen.state, len(seen.members), seen.is_complete) == (GroupKind.CLASSIC, "Stable", 1, False)
 
 
@@ -159,7 +161,9 @@ def test_consumer_group_has_members_of_both_protocols() -> None:
         (MemberProtocol.CLASSIC, None, 0, None),
         (MemberProtocol.CONSUMER, "o.*", 2, "seat"),
     ]
-    translated = observe_consumer(LISTED, found, Heard(road=Road.UPSTREAM, members={B: replace(HEARD_A, member_id=B)}))
+    translated = observe_consumer(
+        LISTED, found, HeardGroup(road=Road.UPSTREAM, members={B: replace(HEARD_A, member_id=B)})
+    )
     assert [(one.protocol, one.is_behind_bridge) for one in translated.members] == [
         (MemberProtocol.CLASSIC, None),
         (MemberProtocol.CLASSIC, True),
@@ -200,4 +204,4 @@ def test_user_data_of_a_subscription_is_that_of_the_protocol_that_speaks(name: s
 
 def test_protocol_type_is_what_was_heard_where_nobody_else_tells() -> None:
     """Workers of Connect join by the same requests."""
-    assert not observe_heard(GROUP, Heard(protocol_type="connect", members={A: HEARD_A})).is_of_consumers
+    assert not observe_heard(GROUP, HeardGroup(protocol_type="connect", members={A: HEARD_A})).is_of_consumers

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.migration.patterns import (
-    Form,
     Matches,
     Pattern,
+    PatternForm,
     PatternUnreadable,
     covers,
     make_matcher,
@@ -19,16 +19,16 @@ from bridge.migration.patterns import (
 
 GLOBS = st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", "-"]), max_size=6).map("".join)
 NAMES = st.text("ab-c", max_size=7)
-PATTERNS = st.builds(Pattern, GLOBS) | st.builds(Pattern, NAMES, st.just(Form.EXACT))
+PATTERNS = st.builds(Pattern, GLOBS) | st.builds(Pattern, NAMES, st.just(PatternForm.EXACT))
 
 
 def test_forms_mean_what_they_say() -> None:
     """A glob, the name itself, and an expression for whoever can read it."""
     assert [make_matcher(Pattern("a*"))(name) for name in ("a", "abc", "ba", "a\nb")] == [True, True, False, True]
-    assert [make_matcher(Pattern("a*", Form.EXACT))(name) for name in ("a*", "ab")] == [True, False]
-    assert make_matcher(Pattern("x+", Form.REGEX), lambda text: lambda name: name == f"{text}!")("x+!")
+    assert [make_matcher(Pattern("a*", PatternForm.EXACT))(name) for name in ("a*", "ab")] == [True, False]
+    assert make_matcher(Pattern("x+", PatternForm.REGEX), lambda text: lambda name: name == f"{text}!")("x+!")
     with pytest.raises(PatternUnreadable):
-        make_matcher(Pattern("x", Form.REGEX))
+        make_matcher(Pattern("x", PatternForm.REGEX))
 
 
 @given(PATTERNS, PATTERNS, NAMES)
@@ -78,19 +78,19 @@ def test_what_is_wider_covers(wide: str, narrow: str, *, expected: bool) -> None
 def test_everything_and_nothing() -> None:
     """Only stars, or an expression that takes whatever is tried; a class in which no character is."""
     assert [matches_everything(Pattern(text)) for text in ("*", "**", "?*", "a*")] == [True, True, False, False]
-    assert matches_everything(Pattern(".*", Form.REGEX), lambda _: lambda _name: True)
+    assert matches_everything(Pattern(".*", PatternForm.REGEX), lambda _: lambda _name: True)
     assert [matches_nothing(Pattern(text)) for text in ("a[b-a]", "[!a]", "a[", "")] == [True, False, False, False]
 
 
 def test_expressions_are_compared_with_single_names_only() -> None:
     """Of two expressions nobody knows what they share."""
-    regex = Pattern("a.", Form.REGEX)
+    regex = Pattern("a.", PatternForm.REGEX)
 
     def matches_ab(_text: str) -> Matches:
         return {"ab"}.__contains__
 
-    assert overlap(regex, Pattern("ab", Form.EXACT), matches_ab)
-    assert covers(regex, Pattern("ab", Form.EXACT), matches_ab)
+    assert overlap(regex, Pattern("ab", PatternForm.EXACT), matches_ab)
+    assert covers(regex, Pattern("ab", PatternForm.EXACT), matches_ab)
     assert not overlap(regex, Pattern("a*"), matches_ab)
     assert not covers(Pattern("a*"), regex, matches_ab)
 

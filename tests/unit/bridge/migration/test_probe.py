@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from bridge.migration.abilities import TakeOver
-from bridge.migration.probe import QUESTIONS_MAX, Finding, Probe, farewells, next_question
+from bridge.migration.abilities import TakeOverWay
+from bridge.migration.probe import QUESTIONS_MAX, Probe, ProbeFinding, farewells, next_question
 from translators.dialects.admin import DeleteGroups
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -33,42 +33,42 @@ FENCED = beat(ErrorCode.FENCED_MEMBER_EPOCH)
 @pytest.mark.parametrize(
     ("answers", "found"),
     [
-        ((*STABLE, beat()), Finding(TakeOver.IN_PLACE)),
-        ((*STABLE, FENCED, beat(), ALIVE, beat()), Finding(TakeOver.BY_SCOUT)),
-        ((*STABLE, FENCED, beat(), CALLED), Finding(TakeOver.WHOLE_GROUP)),
-        ((*STABLE, beat(ErrorCode.UNSUPPORTED_VERSION)), Finding(TakeOver.IMPOSSIBLE)),
+        ((*STABLE, beat()), ProbeFinding(TakeOverWay.IN_PLACE)),
+        ((*STABLE, FENCED, beat(), ALIVE, beat()), ProbeFinding(TakeOverWay.BY_SCOUT)),
+        ((*STABLE, FENCED, beat(), CALLED), ProbeFinding(TakeOverWay.WHOLE_GROUP)),
+        ((*STABLE, beat(ErrorCode.UNSUPPORTED_VERSION)), ProbeFinding(TakeOverWay.IMPOSSIBLE)),
         (
             (*STABLE, beat(ErrorCode.GROUP_ID_NOT_FOUND)),
-            Finding(TakeOver.UNKNOWN, "brokers refuse to convert a group (69)"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "brokers refuse to convert a group (69)"),
         ),
         (
             (JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=MemberId("")),),
-            Finding(TakeOver.UNKNOWN, "the bridge's login has no READ on groups __epochbridge-probe-*"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "the bridge's login has no READ on groups __epochbridge-probe-*"),
         ),
         (
             (TOLD_ID, JoinGroupReply(error=ErrorCode.GROUP_MAX_SIZE_REACHED, member_id=MEMBER)),
-            Finding(TakeOver.UNKNOWN, "JoinGroupReply said GROUP_MAX_SIZE_REACHED"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "JoinGroupReply said GROUP_MAX_SIZE_REACHED"),
         ),
-        ((TOLD_ID, TOLD_ID), Finding(TakeOver.UNKNOWN, "JoinGroupReply said MEMBER_ID_REQUIRED")),
+        ((TOLD_ID, TOLD_ID), ProbeFinding(TakeOverWay.UNKNOWN, "JoinGroupReply said MEMBER_ID_REQUIRED")),
         (
             (TOLD_ID, JOINED, SyncGroupReply(error=ErrorCode.REBALANCE_IN_PROGRESS)),
-            Finding(TakeOver.UNKNOWN, "SyncGroupReply said REBALANCE_IN_PROGRESS"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "SyncGroupReply said REBALANCE_IN_PROGRESS"),
         ),
         (
             (*STABLE, FENCED, beat(), HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID)),
-            Finding(TakeOver.UNKNOWN, "HeartbeatReply said UNKNOWN_MEMBER_ID"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "HeartbeatReply said UNKNOWN_MEMBER_ID"),
         ),
         (
             (*STABLE, FENCED, beat(ErrorCode.GROUP_MAX_SIZE_REACHED)),
-            Finding(TakeOver.UNKNOWN, "ConsumerGroupHeartbeatReply said GROUP_MAX_SIZE_REACHED"),
+            ProbeFinding(TakeOverWay.UNKNOWN, "ConsumerGroupHeartbeatReply said GROUP_MAX_SIZE_REACHED"),
         ),
     ],
 )
-def test_answers_mean_what_was_measured(answers: Sequence[GroupReply], found: Finding) -> None:
+def test_answers_mean_what_was_measured(answers: Sequence[GroupReply], found: ProbeFinding) -> None:
     """On brokers of 4.0 to 4.3, and on those that do not know the protocol; before the end there are questions."""
     assert next_question(PROBE, answers) == found
     asked = [next_question(PROBE, answers[:count]) for count in range(len(answers))]
-    assert not any(isinstance(question, Finding) for question in asked)
+    assert not any(isinstance(question, ProbeFinding) for question in asked)
     assert len(asked) <= QUESTIONS_MAX
 
 

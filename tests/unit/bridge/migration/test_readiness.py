@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.abilities import BrokerAbilities, Login, TakeOver
+from bridge.migration.abilities import BrokerAbilities, Login, TakeOverWay
 from bridge.migration.observed import GroupKind, MemberProtocol, ObservedGroup, ObservedMember, UserData
 from bridge.migration.readiness import assess, assess_all
 from bridge.migration.reasons import Assessment, Weight
@@ -72,15 +72,15 @@ def test_what_holds_on_both_roads(group: ObservedGroup, code: str, weight: Weigh
 @pytest.mark.parametrize(
     ("group", "changes", "code", "weight"),
     [
-        (GROUP, {"takeover": TakeOver.UNKNOWN}, "EB-MOVE-110", Weight.BLOCKS),
-        (GROUP, {"takeover": TakeOver.IMPOSSIBLE}, "EB-MOVE-111", Weight.BLOCKS),
+        (GROUP, {"takeover": TakeOverWay.UNKNOWN}, "EB-MOVE-110", Weight.BLOCKS),
+        (GROUP, {"takeover": TakeOverWay.IMPOSSIBLE}, "EB-MOVE-111", Weight.BLOCKS),
         (GROUP, {"policy": MigrationPolicy.DISABLED}, "EB-MOVE-112", Weight.BLOCKS),
         (GROUP, {"policy": MigrationPolicy.DOWNGRADE}, "EB-MOVE-112", Weight.BLOCKS),
         (GROUP, {"policy": MigrationPolicy.UPGRADE}, "EB-MOVE-113", Weight.NOTES),
         (GROUP, {"consumer_size_max": 1}, "EB-MOVE-114", Weight.BLOCKS),
         (with_member(assignors=("mine",)), {}, "EB-MOVE-115", Weight.BLOCKS),
         (with_member(hidden_topics=("secret",)), {}, "EB-MOVE-116", Weight.BLOCKS),
-        (with_member(is_behind_bridge=False), {"takeover": TakeOver.WHOLE_GROUP}, "EB-MOVE-117", Weight.DISTURBS),
+        (with_member(is_behind_bridge=False), {"takeover": TakeOverWay.WHOLE_GROUP}, "EB-MOVE-117", Weight.DISTURBS),
         (with_member(is_behind_bridge=False), {}, "EB-MOVE-118", Weight.NOTES),
         (with_member(assignment_data=UserData.STICKY), {}, "EB-MOVE-120", Weight.NOTES),
         (with_member(session_timeout_ms=6_000), {}, "EB-MOVE-121", Weight.NOTES),

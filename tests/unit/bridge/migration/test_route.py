@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.migration.patterns import Form, PatternUnreadable
+from bridge.migration.patterns import PatternForm, PatternUnreadable
 from bridge.migration.route import REMEMBERED_NAME_MAX, Road, Router, Rule, find_obstacle
 from tests.support.embedded_world import join_request
 from tests.support.kept_text import kept_chars
@@ -225,9 +225,9 @@ def test_changed_rules_count_from_then_on() -> None:
     assert router.road(group) is Road.EMBEDDED
     router.note_looked_up(group)
     with pytest.raises(PatternUnreadable):
-        router.change_rules((Rule("(", Road.PASS, Form.REGEX),))
+        router.change_rules((Rule("(", Road.PASS, PatternForm.REGEX),))
     assert (router.road(group), router.is_looked_up(group)) == (Road.EMBEDDED, True)
-    router.change_rules((Rule("orders-1", Road.UPSTREAM, Form.EXACT),))
+    router.change_rules((Rule("orders-1", Road.UPSTREAM, PatternForm.EXACT),))
     assert (router.road(group), router.is_looked_up(group)) == (Road.UPSTREAM, False)
 
 

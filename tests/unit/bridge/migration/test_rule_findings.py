@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.migration.patterns import Form
+from bridge.migration.patterns import PatternForm
 from bridge.migration.route import Road, Rule
 from bridge.migration.rule_findings import (
     CODE_DISAGREE,
@@ -21,7 +21,7 @@ EMBEDDED, UPSTREAM, PASS = Road.EMBEDDED, Road.UPSTREAM, Road.PASS
         ([Rule("orders-old*", PASS), Rule("orders-*", EMBEDDED), Rule("*", PASS)], []),
         ([Rule("*", EMBEDDED)], [(0, CODE_EVERYTHING)]),
         ([Rule("orders-*", EMBEDDED), Rule("orders-old*", PASS)], [(1, CODE_NOTHING)]),
-        ([Rule("orders-*", EMBEDDED), Rule("orders-1", EMBEDDED, Form.EXACT)], [(1, CODE_NOTHING)]),
+        ([Rule("orders-*", EMBEDDED), Rule("orders-1", EMBEDDED, PatternForm.EXACT)], [(1, CODE_NOTHING)]),
         ([Rule("a[b-a]", EMBEDDED)], [(0, CODE_NOTHING)]),
         ([Rule("orders-*", EMBEDDED), Rule("*-old", UPSTREAM)], [(1, CODE_DISAGREE)]),
         ([Rule("orders-*", EMBEDDED), Rule("*-old", EMBEDDED)], []),

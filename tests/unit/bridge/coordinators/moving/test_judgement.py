@@ -7,7 +7,7 @@ import pytest
 from bridge.coordinators.moving.judgement import foretell, judge
 from bridge.coordinators.moving.preflight import JUDGEMENT, Forecast
 from bridge.coordinators.moving.sight import NOTHING_SEEN, Sight
-from bridge.migration.abilities import BrokerAbilities, TakeOver
+from bridge.migration.abilities import BrokerAbilities, TakeOverWay
 from bridge.migration.orders import MoveOrder
 from bridge.migration.reasons import Weight
 from bridge.migration.route import Road
@@ -28,7 +28,7 @@ def test_brokers_that_can_do_it_are_no_obstacle() -> None:
 @pytest.mark.parametrize(
     ("order", "origin", "abilities", "code"),
     [
-        (TO_UPSTREAM, Road.PASS, replace(ABLE, takeover=TakeOver.IMPOSSIBLE), "EB-MOVE-111"),
+        (TO_UPSTREAM, Road.PASS, replace(ABLE, takeover=TakeOverWay.IMPOSSIBLE), "EB-MOVE-111"),
         (TO_UPSTREAM, Road.PASS, replace(ABLE, policy=MigrationPolicy.DISABLED), "EB-MOVE-112"),
         (TO_UPSTREAM, Road.EMBEDDED, replace(ABLE, policy=MigrationPolicy.DOWNGRADE), "EB-MOVE-112"),
         (TO_UPSTREAM, Road.PASS, replace(ABLE, consumer_size_max=0), "EB-MOVE-114"),
@@ -71,7 +71,7 @@ def test_members_that_come_by_another_way_are_a_reason_where_they_count() -> Non
     members, elsewhere = [member(), member("b")], Sight(unheard=frozenset({MemberId("b")}))
     (note,) = judge(TO_UPSTREAM, Road.PASS, members, ABLE, elsewhere)
     assert (note.code, note.weight, note.members) == ("EB-MOVE-118", Weight.NOTES, ("b",))
-    old = replace(ABLE, takeover=TakeOver.WHOLE_GROUP)
+    old = replace(ABLE, takeover=TakeOverWay.WHOLE_GROUP)
     (reason,) = judge(TO_UPSTREAM, Road.PASS, members, old, elsewhere)
     assert (reason.code, reason.weight) == ("EB-MOVE-117", Weight.DISTURBS)
     assert codes(judge(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-132"]

@@ -12,14 +12,14 @@ from bridge.migration.plans.values import (
     CONTROLS_MAX,
     REFUSALS_MAX,
     VERDICTS_MAX,
-    Looked,
+    GroupsSeen,
     Part,
     PartStep,
     Plan,
+    PlanVerdict,
     Progress,
     Ruling,
-    Seen,
-    Verdict,
+    SeenGroup,
 )
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId, MemberId
@@ -30,7 +30,7 @@ NOW = Figures(at_ms=7)
 
 def test_only_so_many_verdicts_are_kept() -> None:
     """The last ones."""
-    told = [Verdict(number, 0, Ruling.TOLD, "") for number in range(VERDICTS_MAX + 3)]
+    told = [PlanVerdict(number, 0, Ruling.TOLD, "") for number in range(VERDICTS_MAX + 3)]
     assert note(Progress(PLAN, ()), *told).verdicts == tuple(told[3:])
 
 
@@ -38,10 +38,10 @@ def test_stage_is_compared_with_groups_that_are_not_moved() -> None:
     """Those of the plan come first, then others; so many, and those that are there; and they stay the same."""
     waiting, gone = Part(group_id=GroupId("waits")), Part(group_id=GroupId("gone"))
     others = {GroupId(f"o-{number:02}"): NOW for number in range(CONTROLS_MAX)}
-    looked = Looked({GroupId("waits"): Seen(NOW)}, others, room=1)
+    looked = GroupsSeen({GroupId("waits"): SeenGroup(NOW)}, others, room=1)
     progress = with_controls(Progress(PLAN, (waiting, gone)), looked)
     assert [control.group_id for control in progress.controls] == ["waits", *list(others)[:-1]]
-    assert with_controls(progress, Looked({}, {}, room=1)) == progress
+    assert with_controls(progress, GroupsSeen({}, {}, room=1)) == progress
 
 
 def test_group_that_could_not_be_moved_says_why() -> None:
@@ -50,7 +50,9 @@ def test_group_that_could_not_be_moved_says_why() -> None:
     obstacles = (Obstacle("EB-MOVE-132", "one member is elsewhere", "lead it here"), Obstacle("EB-X", "x" * 9_999, ""))
     move = MoveProgress(order, Road.PASS, MoveStage.REFUSED, 5, verdict="not begun", obstacles=obstacles)
     part = Part(group_id=GroupId("g"), step=PartStep.MOVING, order=order, ordered_ms=4)
-    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    (found,) = follow(
+        Progress(PLAN, (part,)), 0, GroupsSeen({GroupId("g"): SeenGroup(NOW, move=move)}, {}, room=1), 9
+    ).parts
     assert found.reason.startswith("not begun; EB-MOVE-132: one member is elsewhere; EB-X: xxx")
     assert len(found.reason) == REASON_CHARS_MAX
 
@@ -82,7 +84,9 @@ def test_stage_whose_members_are_there_already_is_made(
         percent_ordered=30,
         refusals=REFUSALS_MAX - 1,
     )
-    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    (found,) = follow(
+        Progress(PLAN, (part,)), 0, GroupsSeen({GroupId("g"): SeenGroup(NOW, move=move)}, {}, room=1), 9
+    ).parts
     assert found.step is step
     assert found.percent == (30 if step is PartStep.MOVED else percent)
 
@@ -93,7 +97,9 @@ def test_way_back_whose_members_are_back_or_gone_is_made() -> None:
     nobody = Obstacle("EB-MOVE-103", "", "")
     move = MoveProgress(order, Road.PASS, MoveStage.REFUSED, 5, obstacles=(nobody,))
     part = Part(group_id=GroupId("g"), step=PartStep.RETURNING, order=order, ordered_ms=4, percent=30)
-    (found,) = follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts
+    (found,) = follow(
+        Progress(PLAN, (part,)), 0, GroupsSeen({GroupId("g"): SeenGroup(NOW, move=move)}, {}, room=1), 9
+    ).parts
     assert (found.step, found.percent) == (PartStep.RETURNED, 0)
 
 
@@ -108,7 +114,9 @@ def test_way_that_was_cut_off_in_its_middle_is_ordered_again(*, is_resumed: bool
         replace(order, destination=Road.PASS), Road.UPSTREAM, MoveStage.MOVING, 5, is_resumed=is_resumed
     )
     found = [
-        follow(Progress(PLAN, (part,)), 0, Looked({GroupId("g"): Seen(NOW, move=move)}, {}, room=1), 9).parts[0]
+        follow(Progress(PLAN, (part,)), 0, GroupsSeen({GroupId("g"): SeenGroup(NOW, move=move)}, {}, room=1), 9).parts[
+            0
+        ]
         for move in (going_on, replace(going_on, stage=MoveStage.DONE))
     ]
     assert [one.step for one in found] == [PartStep.MOVING if is_resumed else step, step]

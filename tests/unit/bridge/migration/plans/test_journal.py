@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.migration.patterns import Form, Pattern
+from bridge.migration.patterns import Pattern, PatternForm
 from bridge.migration.plans.conditions import Conditions, Figures, Judge, Limit, Measure, Undecided
 from bridge.migration.plans.journal import decode_plans, encode_plans
-from bridge.migration.plans.values import Plan, PlanState, Reaction, ResumeOrdered, Stage
+from bridge.migration.plans.values import Plan, PlanStage, PlanState, Reaction, ResumeOrdered
 from bridge.migration.route import Road
 from tests.support.planned_world import PlannedWorld
 from translators.dialects.plain import MalformedPlain
@@ -17,9 +17,9 @@ from translators.dialects.plain import MalformedPlain
 PLAN = Plan(
     name="p",
     destination=Road.UPSTREAM,
-    groups=(Pattern("g-*"), Pattern("x+", Form.REGEX)),
-    exceptions=(Pattern("g-old", Form.EXACT),),
-    stages=(Stage(groups_percent=30, members_percent=50, watch_ms=4_000), Stage(groups_percent=100)),
+    groups=(Pattern("g-*"), Pattern("x+", PatternForm.REGEX)),
+    exceptions=(Pattern("g-old", PatternForm.EXACT),),
+    stages=(PlanStage(groups_percent=30, members_percent=50, watch_ms=4_000), PlanStage(groups_percent=100)),
     observe_ms=3_000,
     conditions=Conditions(
         (Limit(Measure.LAG, 3), Limit(Measure.REBALANCES, 0)), 120, Judge(level_percent=3, undecided=Undecided.WAIT)

@@ -17,7 +17,7 @@ from bridge.migration.plans.judging import (
     waits_for_judge,
     with_canaries,
 )
-from bridge.migration.plans.values import Control, Looked, Part, PartStep, Plan, Progress, Ruling, Seen
+from bridge.migration.plans.values import Control, GroupsSeen, Part, PartStep, Plan, Progress, Ruling, SeenGroup
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId, MemberId
 
@@ -31,9 +31,11 @@ def moved(name: str, step: PartStep = PartStep.MOVED) -> Part:
     return Part(group_id=GroupId(name), step=step, percent=100, began=ZERO, reason="the broker went away")
 
 
-def looked(**figures: Figures) -> Looked:
+def looked(**figures: Figures) -> GroupsSeen:
     """The groups of these names with these figures."""
-    return Looked({GroupId(name): Seen(figure) for name, figure in figures.items()}, {GroupId("other"): BUSY}, 1)
+    return GroupsSeen(
+        {GroupId(name): SeenGroup(figure) for name, figure in figures.items()}, {GroupId("other"): BUSY}, 1
+    )
 
 
 def test_move_that_ended_on_the_way_is_a_fault() -> None:
@@ -65,12 +67,12 @@ def test_nearest_to_a_condition_is_told() -> None:
 JUDGED = Plan(name="p", destination=Road.UPSTREAM, groups=(Pattern("*"),), conditions=Conditions(judge=Judge()))
 
 
-def share_moved(*members: str) -> tuple[Part, Seen]:
+def share_moved(*members: str) -> tuple[Part, SeenGroup]:
     """A group of which these members have moved (all, if nobody is named), at 5,000."""
     order = MoveOrder(GroupId("a"), Road.UPSTREAM, tuple(map(MemberId, members)))
     part = Part(group_id=GroupId("a"), step=PartStep.MOVED, percent=50, order=order, ordered_ms=4_000)
     part = replace(part, others=tuple(MemberId(name) for name in ("m0", "m1", "m2") if members and name not in members))
-    return part, Seen(ZERO, move=MoveProgress(order, Road.PASS, MoveStage.DONE, 4_000, 5_000))
+    return part, SeenGroup(ZERO, move=MoveProgress(order, Road.PASS, MoveStage.DONE, 4_000, 5_000))
 
 
 def waited(name: str, at_ms: int, *waits_ms: int) -> Waited:
@@ -78,10 +80,12 @@ def waited(name: str, at_ms: int, *waits_ms: int) -> Waited:
     return Waited(GroupId(name), at_ms, tuple((MemberId(f"m{place}"), wait) for place, wait in enumerate(waits_ms)))
 
 
-def seen_by_judge(part: Part, seen: Seen, *waits: Waited) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+def seen_by_judge(
+    part: Part, seen: SeenGroup, *waits: Waited
+) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
     """What of these rebalances is in the arm of who was not moved, and of who was, alone or in pairs."""
     progress = Progress(JUDGED, (part, Part(group_id=GroupId("b"))))
-    look = Looked({part.group_id: seen, GroupId("b"): Seen(ZERO)}, {}, 1, waits)
+    look = GroupsSeen({part.group_id: seen, GroupId("b"): SeenGroup(ZERO)}, {}, 1, waits)
     trial = with_canaries(progress, look, 9).trial
     if trial is None:
         return [], []
@@ -127,9 +131,9 @@ def test_group_whose_further_share_was_refused_is_of_neither_arm(members: tuple[
 def test_arm_without_members_is_told(members: tuple[str, ...], missing: str) -> None:
     """But for a group that is empty or not heard, which may come back, and where other groups are there instead."""
     part, seen = share_moved("m1")
-    look = Looked({part.group_id: replace(seen, members=tuple(map(MemberId, members)))}, {}, 1)
+    look = GroupsSeen({part.group_id: replace(seen, members=tuple(map(MemberId, members)))}, {}, 1)
     assert missing_arm(Progress(JUDGED, (part,)), look) == missing
-    assert missing_arm(Progress(JUDGED, (part,)), Looked({}, {}, 1)) == ""
+    assert missing_arm(Progress(JUDGED, (part,)), GroupsSeen({}, {}, 1)) == ""
     assert missing_arm(Progress(PLAN, (part,)), look) == ""
     assert missing_arm(replace(judged_after(40, 20), plan=JUDGED), look) == ""
     is_still = missing_arm(Progress(JUDGED, (part, Part(group_id=GroupId("b")))), look)
@@ -152,7 +156,7 @@ def test_rebalances_of_neither_arm_are_left_out() -> None:
     assert seen_by_judge(part, seen, *strange) == ([], [])
     on_the_way = Part(group_id=GroupId("a"), step=PartStep.MOVING, order=part.order)
     assert seen_by_judge(on_the_way, seen, waited("a", 6_000, 10)) == ([], [])
-    restarted = Seen(ZERO)
+    restarted = SeenGroup(ZERO)
     assert seen_by_judge(part, restarted, waited("a", 3_999, 10), waited("a", 4_000, 10)) == ([], [(0.01,)])
 
 
@@ -161,13 +165,13 @@ def judged_after(count: int, moved_ms: int) -> Progress:
     part, seen = share_moved("m1")
     waits = tuple(waited("a", 6_000 + number, 10, moved_ms) for number in range(count))
     progress = Progress(JUDGED, (part,))
-    return with_canaries(progress, Looked({part.group_id: seen}, {}, 1, waits), 9)
+    return with_canaries(progress, GroupsSeen({part.group_id: seen}, {}, 1, waits), 9)
 
 
 def test_moved_members_that_wait_longer_are_a_fault() -> None:
     """As soon as the judge is certain; the verdict tells the effect with its bounds."""
     part, seen = share_moved("m1")
-    look = Looked({part.group_id: seen}, {}, 1)
+    look = GroupsSeen({part.group_id: seen}, {}, 1)
     assert find_fault(judged_after(29, 20), 0, look, 9) is None
     fault = find_fault(judged_after(30, 20), 0, look, 9)
     assert fault is not None
@@ -180,7 +184,7 @@ def test_plan_without_a_judge_sees_no_waits() -> None:
     """And says nothing of them."""
     part, seen = share_moved("m1")
     progress = Progress(PLAN, (part,))
-    assert with_canaries(progress, Looked({part.group_id: seen}, {}, 1, (waited("a", 6_000, 1, 2),)), 9) is progress
+    assert with_canaries(progress, GroupsSeen({part.group_id: seen}, {}, 1, (waited("a", 6_000, 1, 2),)), 9) is progress
     assert judge_said(progress) == ""
     assert judge_said(Progress(JUDGED, ())).startswith("not enough yet (0 pairs")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bridge.migration.patterns import Form, Matches, Pattern, PatternUnreadable
+from bridge.migration.patterns import Matches, Pattern, PatternForm, PatternUnreadable
 from bridge.migration.plans.conditions import DEFAULT_LIMITS, Conditions, Judge, Limit, Measure, Undecided
 from bridge.migration.plans.reading import KEYS, names_group, read_plan
-from bridge.migration.plans.values import Plan, Reaction, Stage
+from bridge.migration.plans.values import Plan, PlanStage, Reaction
 from bridge.migration.route import Road
 
 LEAST: dict[str, object] = {"plan": "p", "to": "upstream", "groups": ["a-*"]}
@@ -48,9 +48,9 @@ def test_everything_that_a_plan_can_say() -> None:
     assert read.plan == Plan(
         name="payments.1",
         destination=Road.UPSTREAM,
-        groups=(Pattern("pay-*"), Pattern("billing", Form.EXACT), Pattern("x+", Form.REGEX)),
+        groups=(Pattern("pay-*"), Pattern("billing", PatternForm.EXACT), Pattern("x+", PatternForm.REGEX)),
         exceptions=(Pattern("pay-old*"),),
-        stages=(Stage(groups_percent=5, members_percent=10, watch_ms=600), Stage(groups_percent=100)),
+        stages=(PlanStage(groups_percent=5, members_percent=10, watch_ms=600), PlanStage(groups_percent=100)),
         observe_ms=7,
         conditions=Conditions(
             (*kept, Limit(Measure.ERRORS, 3), Limit(Measure.LAG, 100)), 200, Judge(1, 20, Undecided.WAIT)

@@ -12,13 +12,14 @@ from bridge.migration.plans.following import RETRY_MS, still_parts
 from bridge.migration.plans.step import is_over, parts_of, stage_of
 from bridge.migration.plans.values import (
     REFUSALS_MAX,
+    GroupsSeen,
     Held,
-    Looked,
     Moving,
     Observing,
     PartStep,
     PauseOrdered,
     Plan,
+    PlanStage,
     PromoteOrdered,
     Reaction,
     Ready,
@@ -28,14 +29,13 @@ from bridge.migration.plans.values import (
     ReturnOrdered,
     Ruling,
     Settled,
-    Stage,
     Watching,
 )
 from bridge.migration.route import Road
 from tests.support.planned_world import TICK_MS, PlannedWorld
 from translators.dialects.ids import GroupId, MemberId
 
-STAGES = (Stage(groups_percent=20, watch_ms=10_000), Stage(groups_percent=100, watch_ms=10_000))
+STAGES = (PlanStage(groups_percent=20, watch_ms=10_000), PlanStage(groups_percent=100, watch_ms=10_000))
 PLAN = Plan(name="p", destination=Road.UPSTREAM, groups=(Pattern("g-*"),), stages=STAGES, groups_max=2)
 NAMES = tuple(f"g-{number}" for number in range(10))
 
@@ -98,9 +98,9 @@ def test_nothing_begins_without_room() -> None:
 def test_share_of_members_grows_with_the_stages() -> None:
     """On road upstream a group is tried with some of its members; they stay among those that are moved later."""
     stages = (
-        Stage(groups_percent=10, members_percent=25),
-        Stage(groups_percent=10, members_percent=50),
-        Stage(groups_percent=100),
+        PlanStage(groups_percent=10, members_percent=25),
+        PlanStage(groups_percent=10, members_percent=50),
+        PlanStage(groups_percent=100),
     )
     one = world(replace(PLAN, stages=stages))
     one.run()
@@ -459,4 +459,4 @@ def test_group_that_an_operator_moves_before_its_stage_is_left_to_him() -> None:
     one.look()
     steps = {part.group_id: part.step for part in one.state.progress.parts}
     assert (steps[by_hand], steps[refused]) == (PartStep.LEFT, PartStep.WAITING)
-    assert by_hand not in {part.group_id for part in still_parts(one.state.progress, Looked(one.seen(), {}, 0))}
+    assert by_hand not in {part.group_id for part in still_parts(one.state.progress, GroupsSeen(one.seen(), {}, 0))}
