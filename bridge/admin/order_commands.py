@@ -9,11 +9,11 @@ from bridge.admin.client import NoAnswer, give_order, parse
 from bridge.admin.command import json_option, print_as_is, show_used
 from bridge.admin.contracts import Screen
 from bridge.admin.rows import CONVERTED_COLUMNS, NOTHING, NOTICES, SEAT_COLUMNS, converted_rows, seat_rows
+from bridge.config.log_choices import LEVELS
 from translators.dialects.counts import counted
 
 FAILED = 1
 KINDS = ("consumer", "classic")
-LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command("remove-members")

@@ -13,13 +13,13 @@ from bridge.app.settings import RuledSettings
 from bridge.config.configuration import Config
 from bridge.config.faults import ConfigError, Fault, FaultCode, fault_of
 from bridge.config.keys import KEYS
+from bridge.config.log_choices import LEVELS
 from bridge.config.secrets import shown
 from bridge.coordinators.placement import GroupPlaces
 from bridge.migration.route import Road
 from translators.dialects.ids import GroupId
 
 LOG = logging.getLogger("epochbridge.app")
-LEVELS = ("debug", "info", "warning", "error")
 RELOADABLE = frozenset({"migration.groups.max"})
 """The keys that count anew as soon as they are read; rules and what rules set for their groups do, too."""
 RULES = "groups"

@@ -11,12 +11,13 @@ from bridge.app.process import find_faults
 from bridge.app.rules import tell_findings, tell_rules
 from bridge.app.tls import find_fading, find_misnamed
 from bridge.app.unread_keys import find_unread
-from bridge.cli.serve import FORMATS, LEVELS, LOG_VARIABLES, with_code
+from bridge.cli.serve import with_code
 from bridge.config.causes import cause_of_choice
 from bridge.config.configuration import Config, load
 from bridge.config.entries import WrittenFile
 from bridge.config.faults import ConfigError, Fault, FaultCode
 from bridge.config.keys import KEYS
+from bridge.config.log_choices import FORMATS, LEVELS, VARIABLES
 from bridge.config.secrets import shown
 from bridge.config.sources import read_environment
 from bridge.config.yaml_file import read_file
@@ -85,7 +86,7 @@ def summarise(path: Path, config: Config) -> Iterator[str]:
 def _log_faults(environment: Mapping[str, str]) -> Iterator[Fault]:
     """What of the log is wrong in the environment, which `serve` reads as the values of two options."""
     for name, choices in (("LEVEL", LEVELS), ("FORMAT", FORMATS)):
-        variable = f"{LOG_VARIABLES}_{name}"
+        variable = f"{VARIABLES}_{name}"
         seen = environment.get(variable)
         if seen and seen not in choices:
             yield Fault(

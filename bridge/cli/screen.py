@@ -3,14 +3,14 @@
 Control characters of strangers are shown instead of obeyed.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 
 import click
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")
+from translators.dialects.printable import printable
+
 GAP = "  "
 
 Columns = Sequence[str]
@@ -60,8 +60,3 @@ def align(columns: Columns, rows: Rows) -> list[str]:
     lines = [list(columns), *(list(row) for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return [GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-
-
-def printable(text: str) -> str:
-    """The text with everything that would move a cursor or hide a character written out."""
-    return CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

@@ -11,11 +11,9 @@ from bridge.app.composition import AppError
 from bridge.app.process import LogChoice, run_bridge
 from bridge.config.configuration import Config, load
 from bridge.config.faults import ConfigError
+from bridge.config.log_choices import FORMATS, LEVELS, VARIABLES
 from bridge.config.sources import quick_rules, read_environment
 
-LEVELS = ("debug", "info", "warning", "error")
-FORMATS = ("json", "console")
-LOG_VARIABLES = "EPOCHBRIDGE_LOG"
 NO_BROKER = "EB-CLI-002: no broker is named; give --config FILE with `bootstrap`, or --bootstrap HOST:PORT"
 QUICK_KEYS = (
     ("bootstrap", "bootstrap"),
@@ -51,12 +49,10 @@ Quick = str | tuple[str, ...] | bool | None
 @click.option(
     "--log-format",
     type=click.Choice(FORMATS),
-    envvar=f"{LOG_VARIABLES}_FORMAT",
+    envvar=f"{VARIABLES}_FORMAT",
     help="How lines on standard error are written; console on a terminal, else json.",
 )
-@click.option(
-    "--log-level", type=click.Choice(LEVELS), default="info", envvar=f"{LOG_VARIABLES}_LEVEL", show_default=True
-)
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", envvar=f"{VARIABLES}_LEVEL", show_default=True)
 def serve(*, path: Path | None, log_format: str | None, log_level: str, **quick: Quick) -> None:
     """Run the bridge until SIGTERM or Ctrl-C.
 

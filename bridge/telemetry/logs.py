@@ -16,6 +16,7 @@ from typing import TextIO
 
 from bridge.log_lines import COUNTED, MORE, REMEMBERED_MAX, REPEAT_MS, origin_of
 from bridge.telemetry.log_writer import CLOSE_S, LineWriter, Written
+from translators.dialects.printable import printable
 
 # --------------------------------------------------------------------------------------- log stream
 # Where log lines are written: a traceback that comes again and again is written once a minute, wherever it is logged.
@@ -160,7 +161,6 @@ Event = dict[str, object]
 
 VALUE_CHARS_MAX = 300
 MESSAGE_CHARS_MAX = 2_000
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class LogFormat(StrEnum):
@@ -315,9 +315,11 @@ def lift_code(event: Event) -> Event:
 
 
 def shortened(event: Event) -> Event:
-    """No value is longer than a line bears, and no stranger's text breaks it; tracebacks stay whole."""
+    """No value is longer than a line bears, and no stranger's text breaks it; tracebacks have any length."""
     for key, value in event.items():
-        if key != LogKey.EXCEPTION:
+        if key == LogKey.EXCEPTION:
+            event[key] = "\n".join(map(printable, str(value).split("\n")))
+        else:
             event[key] = _shown(value, MESSAGE_CHARS_MAX if key == MESSAGE else VALUE_CHARS_MAX)
     return event
 
@@ -340,9 +342,5 @@ def _shown(value: object, chars_max: int) -> object:
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f"<{len(value)} bytes>"
-    text = CONTROL.sub(_escaped, str(value))
+    text = printable(str(value))
     return text if len(text) <= chars_max else f"{text[:chars_max]}… ({len(text)} characters)"
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return found.group().encode("unicode_escape").decode()

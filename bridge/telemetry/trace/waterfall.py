@@ -3,8 +3,6 @@
 Ids of strangers are shown, never obeyed.
 """
 
-import re
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -26,8 +24,8 @@ from bridge.telemetry.trace.drawing import (
     tell_waited,
     ticks_of,
 )
+from translators.dialects.printable import printable
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")
 TRACK_CELLS = 56
 LETTERS = {
     Phase.JOINING: ("J", "black on blue"),
@@ -54,11 +52,6 @@ def draw(rebalance: Rebalance) -> RenderableType:
     )
     sentence = Text(printable(explained.sentence), style="bold yellow")
     return Group(heading, sentence, figures, _table(rebalance), _legend())
-
-
-def printable(text: str) -> str:
-    """The text with everything that would move a cursor or hide a character written out."""
-    return CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def _table(rebalance: Rebalance) -> Table:

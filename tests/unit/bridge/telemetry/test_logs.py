@@ -107,6 +107,22 @@ def test_bug_is_written_with_its_traceback(lines: io.StringIO) -> None:
     assert written["event"] == "connection 7 failed"
 
 
+@pytest.mark.parametrize("log_format", LogFormat)
+def test_traceback_obeys_no_stranger(log_format: LogFormat) -> None:
+    """What a client calls itself may stand in the message of a bug: on a terminal it would clear the screen."""
+    stream = io.StringIO()
+    configure_logs(log_format, "info", stream)
+    try:
+        raise ValueError("no member a\x1b[2Jb\u202ec")
+    except ValueError:
+        LOG.exception("EB-NET-099: a turn failed")
+    written = stream.getvalue()
+    assert "a\x1b" not in written
+    assert "\u202e" not in written
+    assert written.replace("\\\\", "\\").count("ValueError: no member a\\x1b[2Jb\\u202ec") == 1
+    assert written.count("Traceback (most recent call last):") == 1
+
+
 def test_console_line_holds_message_and_keys_without_colours() -> None:
     """A file gets no escape sequences."""
     stream = io.StringIO()
@@ -153,10 +169,10 @@ def test_terminal_gets_colours() -> None:
     assert "\x1b[36mbroker_id\x1b[0m=\x1b[35m3\x1b[0m" in written
 
 
-def test_message_of_a_client_breaks_no_line() -> None:
+def test_message_of_a_client_breaks_no_line_and_turns_none_around() -> None:
     """Line breaks and escape sequences of strangers are shown, not obeyed."""
-    event = shortened({"event": "a\nb\x1b[2J", "client_id": "x\r\ny"})
-    assert event == {"event": "a\\nb\\x1b[2J", "client_id": "x\\r\\ny"}
+    event = shortened({"event": "a\nb\x1b[2J", "client_id": "x\r\ny\u202ez\udcff"})
+    assert event == {"event": "a\\nb\\x1b[2J", "client_id": "x\\r\\ny\\u202ez\\udcff"}
 
 
 def test_long_values_are_cut() -> None:

@@ -7,7 +7,7 @@ from rich.console import Console
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.rebalances.rebalance import Rebalance
 from bridge.telemetry.trace.drawing import Axis
-from bridge.telemetry.trace.waterfall import TRACK_CELLS, draw, printable, ruler, track
+from bridge.telemetry.trace.waterfall import TRACK_CELLS, draw, ruler, track
 from tests.support.event_stories import Story, cooperative_handover
 
 
@@ -49,4 +49,3 @@ def test_names_of_strangers_are_shown_not_obeyed() -> None:
     text = drawn(rebalance)
     assert "\x1b" not in text
     assert "[red]c1\\x07" in text
-    assert printable("a\u202eb") == "a\\u202eb"
