@@ -137,14 +137,19 @@ def consumer_group(world: MovingWorld, state: str) -> None:
     )
 
 
+async def give_back_to_call(world: MovingWorld, state: str) -> None:
+    """A whole group is ordered back, and its one member is granted nothing, so that it is called."""
+    await taken_over(world)
+    consumer_group(world, state)
+    await world.order(Road.PASS)
+    accept(world)
+    assign(world, frozenset())
+
+
 async def test_group_of_called_members_is_reseated_when_they_have_joined(autojump_clock: MockClock) -> None:
     """Its newcomers would disturb everybody else for good; who was called is told of in the verdict all the same."""
     async with moving_world() as world:
-        await taken_over(world)
-        consumer_group(world, "Stable")
-        await world.order(Road.PASS)
-        accept(world)
-        assign(world, frozenset())
+        await give_back_to_call(world, "Stable")
         await trio.sleep(3)
         assert world.progress().stage is MoveStage.MOVING
         assert world.code(world.beat("a")) is ErrorCode.REBALANCE_IN_PROGRESS
@@ -242,11 +247,7 @@ async def test_group_with_a_canary_that_is_classic_already_goes_on_to_the_bridge
 async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_clock: MockClock) -> None:
     """Within a named time; what is left to be known is said."""
     async with moving_world() as world:
-        await taken_over(world)
-        consumer_group(world, "Stable")
-        await world.order(Road.PASS)
-        accept(world)
-        assign(world, frozenset())
+        await give_back_to_call(world, "Stable")
         await trio.sleep(REST_S + 1)
         done = world.progress()
         assert (done.stage, [one.code for one in done.obstacles]) == (MoveStage.DONE, ["EB-MOVE-104"])
@@ -256,11 +257,7 @@ async def test_group_whose_called_members_never_join_is_left_as_it_is(autojump_c
 async def test_stop_while_called_members_are_waited_for_sends_no_scout(autojump_clock: MockClock) -> None:
     """Everybody is where they were ordered to already; the operator's word came to a move that was over."""
     async with moving_world() as world:
-        await taken_over(world)
-        consumer_group(world, "PreparingRebalance")
-        await world.order(Road.PASS)
-        accept(world)
-        assign(world, frozenset())
+        await give_back_to_call(world, "PreparingRebalance")
         await trio.sleep(1)
         assert world.progress().stage is MoveStage.MOVING
         world.live.stop(GROUP)
@@ -271,11 +268,7 @@ async def test_stop_while_called_members_are_waited_for_sends_no_scout(autojump_
 async def test_stop_right_before_called_members_are_waited_for_waits_for_nobody(autojump_clock: MockClock) -> None:
     """It came while their move was written down, and was heard when they had been waited for, 15 s later."""
     async with moving_world() as world:
-        await taken_over(world)
-        consumer_group(world, "PreparingRebalance")
-        await world.order(Road.PASS)
-        accept(world)
-        assign(world, frozenset())
+        await give_back_to_call(world, "PreparingRebalance")
         world.live.stop(GROUP)
         await trio.sleep(0.5)
         assert (world.progress().stage, world.road("a")) == (MoveStage.STOPPED, Road.MAPPED)
