@@ -27,7 +27,7 @@ ROOM_DEPTH = 3
 """`bridge/engine/__init__.py`: the parts of the path of a room's own file."""
 CRUMB_LINES = 60
 LOOKED_FOR_BY_NAME = {
-    "bridge/analytics/stretches": "a table",
+    "bridge/analytics/stretches": "a table, or the hash that Spark adds up",
     "bridge/analytics/tables": "a table",
     "bridge/cli": "a subcommand, or the library behind it",
 }
