@@ -230,7 +230,7 @@ class ClientRights:
             heard.set()
 
         self._questions.ask(None, transaction_question(request), hear, None)
-        with trio.move_on_after(self._session.limits.upstream_wait_max_ms / 1000):
+        with trio.move_on_after(self.wait_max_ms / 1000):
             await heard.wait()
         return codes[0]
 
@@ -263,7 +263,7 @@ class ClientRights:
         if asked is None or not names <= asked.names:
             return False
         # Half of all its time is left for its own question.
-        wait_ms = min(OTHERS_WAIT_MS, self._session.limits.upstream_wait_max_ms // 2)
+        wait_ms = min(OTHERS_WAIT_MS, self.wait_max_ms // 2)
         with trio.move_on_after(max(0, asked.at_ms + wait_ms - now_ms()) / 1000):
             await asked.heard.wait()
         return asked.heard.is_set()

@@ -227,7 +227,7 @@ class DurableMembers:
             raise UnreadableRecord(
                 f"of {counted(len(halves), 'member')} only one part was written, first of them {halves[0]!r}"
             )
-        return {key: _durable(seated, self._stands[key], limits) for key, seated in self._seated.items()}
+        return {key: _durable(entry, self._stands[key], limits) for key, entry in self._seated.items()}
 
 
 def _seated(former: DurableMember) -> MemberSeated:
@@ -252,9 +252,9 @@ def _stands(former: DurableMember) -> MemberStands:
     )
 
 
-def _durable(seated: MemberSeated, stands: MemberStands, limits: MemberLimits) -> DurableMember:
-    seat = Seat(group_id=seated.group_id, member_id=seated.member_id, instance_id=seated.instance_id, limits=limits)
+def _durable(entry: MemberSeated, stands: MemberStands, limits: MemberLimits) -> DurableMember:
+    seat = Seat(group_id=entry.group_id, member_id=entry.member_id, instance_id=entry.instance_id, limits=limits)
     membership = Membership(
-        seat=seat, profile=seated.profile, epoch=stands.epoch, granted=stands.granted, pending=stands.pending
+        seat=seat, profile=entry.profile, epoch=stands.epoch, granted=stands.granted, pending=stands.pending
     )
     return DurableMember(membership, stands.tenure)

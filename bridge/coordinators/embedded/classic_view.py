@@ -39,13 +39,13 @@ class ClassicView:
         """The classic view of such a group: protocol and subscriptions only while it is Stable, as in Kafka (K6.2)."""
         view, members = sketch
         phase = self._phase(view.group_id)
-        seated = dict(self._seated(view.group_id))
-        names = Counter(state.membership.profile.protocol_name for state in seated.values())
+        at_work = dict(self._seated(view.group_id))
+        names = Counter(state.membership.profile.protocol_name for state in at_work.values())
         # Members may be answered different protocols here; most of them were answered this one.
         name = min(names, key=lambda one: (-names[one], one), default="") if phase is Phase.STABLE else ""
 
         def shown(member: DescribedMember) -> DescribedMember:
-            state = seated.get(MemberRef(view.group_id, member.member_id))
+            state = at_work.get(MemberRef(view.group_id, member.member_id))
             if state is None:
                 return replace(member, metadata=b"", assignment=b"")
             return replace(member, metadata=_offered(state.membership.profile, name), assignment=_handed(state))

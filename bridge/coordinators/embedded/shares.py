@@ -374,9 +374,9 @@ class Shares:
         holder = member_id
         if instance_id is not None:
             group = self._shard.groups.get(group_id) or self._shard.classic_groups.get(group_id)
-            seated = self._machines.seat_of(group_id, instance_id)
+            at_work = self._machines.seat_of(group_id, instance_id)
             named = holder if group is None else group.instances.get(instance_id, holder)
-            holder = named if seated is None else seated
+            holder = named if at_work is None else at_work
         weight = weigh(self._shard, self._machines, MemberRef(group_id, holder))
         return 0 if weight is None else weight.size_bytes - weight.dealt_bytes
 

@@ -59,8 +59,6 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
 """What a broker says that has not heard a farewell."""
-
-
 SILENT_MS, SILENT_AGAIN_MS = 30_000, 5_000
 """So long a broker may leave a question unanswered, as for Kafka's own clients (`request.timeout.ms`), and the next one
 of that member by the same connection. A frozen broker hangs up on nobody: its groups are another's meanwhile, which
@@ -356,8 +354,8 @@ class UpstreamCoordinator:
         way.ask(None, asks_for_its_seat(member), take)
 
     def _take_leave(self, ref: RequestRef, reply: GroupReply | None) -> None:
-        unheard = LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._told.append(RequestAnswered(ref, reply if isinstance(reply, LeaveGroupReply) else unheard))
+        no_answer = LeaveGroupReply(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._told.append(RequestAnswered(ref, reply if isinstance(reply, LeaveGroupReply) else no_answer))
         self._wake()
 
     def is_elsewhere(self, member: MemberRef, connection: int) -> bool:

@@ -37,8 +37,6 @@ CLEAN = frozenset((Departure.LEFT, Departure.REPLACED, Departure.FENCED, Departu
 EXPIRED = frozenset((Departure.SESSION_EXPIRED, Departure.CONNECTION_LOST, Departure.VANISHED))
 NOT_POLLED = frozenset((Departure.POLL_TIMED_OUT,))
 TIMED_OUT = frozenset((Departure.REBALANCE_TIMED_OUT, Departure.SYNC_TIMED_OUT))
-
-
 DEALT_LATER_US = 7_000_000
 """Within that time a member hears of what a broker computed a second later: it beats every five (Kafka's default)."""
 FIRST_EPOCH_MAX = 2
