@@ -13,8 +13,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.embedded.join_checks import Questions
 from bridge.coordinators.exchange import ForgottenIds
+from bridge.coordinators.moving.sight import WaysHeard
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.upstream.left_overs import LeftOvers
 from bridge.migration.route import UNTRANSLATED_CHARS_MAX, Road, Router, Rule
@@ -24,8 +26,9 @@ from bridge.wire.frames import RequestHeader
 from tests.support.embedded_world import embedded_world
 from tests.support.owned_group import CLIENT, GROUP
 from translators.dialects.admin import DescribedGroup
+from translators.dialects.classic import Heartbeat
 from translators.dialects.errors import ErrorCode, Refusal
-from translators.dialects.ids import GroupId, MemberId, MemberRef
+from translators.dialects.ids import GroupId, MemberId, MemberRef, RequestRef, via_of
 
 NAMES, CHARS, KEPT_BYTES_MAX = 200, 32_000, 1_500_000
 """All of the names have 6.4 MB."""
@@ -98,6 +101,17 @@ def forgotten_ids() -> Feed:
     return feed
 
 
+def ways_of_members() -> Feed:
+    """By which connections members of a group come that is about to be moved."""
+    ways, catalog, via = WaysHeard(), Catalog(), via_of(RequestRef(0, 1, 0))
+
+    def feed(name: str) -> None:
+        ways.hear(via, Heartbeat(GROUP, 1, MemberId(name), None), catalog)
+        assert ways.of({MemberId(name)}) == [(name, via)]
+
+    return feed
+
+
 def header() -> RequestHeader:
     """That of some request."""
     return RequestHeader(
@@ -112,7 +126,7 @@ def header() -> RequestHeader:
 
 @pytest.mark.parametrize(
     "make",
-    [refused_groups, passing_groups, untranslated_joins, unread_requests, left_overs, forgotten_ids],
+    [refused_groups, passing_groups, untranslated_joins, unread_requests, left_overs, forgotten_ids, ways_of_members],
     ids=lambda make: make.__name__,
 )
 def test_long_names_are_not_kept(make: Callable[[], Feed]) -> None:

@@ -21,6 +21,7 @@ from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer_protocol import MalformedBlob
 from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import NO_MEMBER_ID, GroupId, MemberId, TopicName, TopicPartition, Via
+from translators.dialects.kept_names import kept_name
 from translators.dialects.offsets import (
     FetchedGroup,
     OffsetCommit,
@@ -113,16 +114,18 @@ class WaysHeard:
     """By which connections members of one group came since somebody began to listen."""
 
     def __init__(self) -> None:
-        self._heard: set[tuple[MemberId, Via]] = set()
+        # Of who names somebody that is not there nothing is known but that it may give itself 32 kB, 10,000 times.
+        self._heard: set[tuple[str, Via]] = set()
 
     def hear(self, via: Via, request: Heartbeat | OffsetCommit | TxnOffsetCommit, _catalog: Catalog) -> None:
         """A heartbeat or a commit goes to the broker; a transaction's offsets need not say whose they are."""
         if len(self._heard) < WAYS_MAX:
-            self._heard.add((request.member_id, via))
+            self._heard.add((kept_name(request.member_id), via))
 
     def of(self, members: Collection[MemberId]) -> Collection[tuple[MemberId, Via]]:
         """Those of these members, with those that name nobody; of others nobody knows whether they are there."""
-        return [(one, via) for one, via in self._heard if one in members or one == NO_MEMBER_ID]
+        names = {kept_name(one): one for one in members} | {NO_MEMBER_ID: NO_MEMBER_ID}
+        return [(names[one], via) for one, via in self._heard if one in names]
 
 
 class GroupEars:

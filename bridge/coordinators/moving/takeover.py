@@ -40,7 +40,15 @@ from bridge.migration.orders import MemberStage
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
 from translators.classic_member.talking import SERVER_ASSIGNORS
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup, SyncGroupReply
+from translators.dialects.classic import (
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    SyncGroup,
+    SyncGroupReply,
+)
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import Granted, Inquiry, Refused
 from translators.dialects.errors import ErrorCode
@@ -71,6 +79,8 @@ _OF_CONSUMER_MEMBERS = frozenset({ErrorCode.UNSUPPORTED_VERSION, ErrorCode.STALE
 """What a broker answers to a classic client's commit whose member is a consumer one by now: to a version below 9, and
 to a generation that is not its epoch. The first is the end of most clients.
 """
+_OF_MEMBERS = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
+"""What a broker says to nobody but members of the group."""
 _NOT_YET = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "nothing was asked: topics or journal are not at hand")
 
 
@@ -194,11 +204,25 @@ class TakeOverMove(OneByOne[Event]):
 
     def _let_go_home(self, held: Held, member_id: MemberId) -> None:
         road = self._around.home(self._group_id, member_id)
-        if road is Road.PASS and isinstance(held.request, JoinGroup | SyncGroup | Heartbeat) and member_id:
+        is_word = isinstance(held.request, JoinGroup | SyncGroup | Heartbeat)
+        if road is Road.PASS and is_word and member_id and member_id not in self.beside:
+            # Until its broker denies it: what it answers may come behind the end.
             self.beside.add(member_id)
-        elif isinstance(held.request, LeaveGroup):
+            self._ways.to_broker(held, then=partial(self._hear_beside, member_id))
+            return
+        if isinstance(held.request, LeaveGroup):
             self.beside.discard(member_id)
         self._ways.by_road(held, road)
+
+    def _hear_beside(self, member_id: MemberId, reply: GroupReply) -> None:
+        """Whoever makes up ids is no member: each of them had a road of its own behind the end, in the journal, too."""
+        match reply:
+            case JoinGroupReply(error=error) | SyncGroupReply(error=error) | HeartbeatReply(error=error):
+                is_member = error in _OF_MEMBERS
+            case _:
+                is_member = False
+        if not is_member:
+            self.beside.discard(member_id)
 
     def _is_held(self, member_id: MemberId) -> bool:
         """Whether the broker may have it as a consumer member by now, and would end it (25) for its classic words."""
