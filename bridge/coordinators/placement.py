@@ -75,6 +75,7 @@ class GroupPlaces:
         self._turns = LookTurns[trio.Event](LOOKS_AT_ONCE_MAX)
         self._looked_ms: dict[GroupId, int] = {}
         self._joined_ms: dict[GroupId, int] = {}
+        router.forgot_stay = self._forget
 
     def keep_living(self, group_ids: Iterable[GroupId]) -> None:
         """Groups of the journal with members stay on their road, whatever a rule that has changed says by now."""
@@ -249,11 +250,15 @@ class GroupPlaces:
         self._end_stay(group_id)
         self._router.note_looked_up(group_id)
 
-    def _end_stay(self, group_id: GroupId) -> None:
-        stay = self.stays.pop(group_id, None)
-        self._router.end_stay(group_id)
+    def _forget(self, group_id: GroupId) -> Stay | None:
+        """Nothing is known of where a group stays, against its rule or not."""
         self._looked_ms.pop(group_id, None)
         self._joined_ms.pop(group_id, None)
+        return self.stays.pop(group_id, None)
+
+    def _end_stay(self, group_id: GroupId) -> None:
+        stay = self._forget(group_id)
+        self._router.end_stay(group_id)
         if stay is not None:
             told = "EB-GROUP-021: group %r is empty on road %s and goes by its rule now, which says %s"
             LOG.info(told, quote(group_id), stay.road, stay.rule, extra=_fields(stay))

@@ -4,7 +4,7 @@ it.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
@@ -25,7 +25,13 @@ PLACED_GROUPS_MAX = 100_000
 CLAIMED_GROUPS_MAX = 100_000
 """For how many groups it is remembered who joined first, where rules ask for that; further ones go by their names."""
 STAYING_GROUPS_MAX = 100_000
-"""How many groups may live where no rule sends them; further ones go by the rules."""
+"""How many groups with members here may live where no rule sends them, further ones go by the rules; and how many may
+at their brokers, of which the one that was seen longest ago makes room, and is looked up anew.
+"""
+STAYING_CHARS_MAX = STAYING_GROUPS_MAX * 200
+"""The same of those at brokers by their names: of groups of other kinds, which any client may begin, all that could
+stay were 3.2 GB of names, and behind them live groups went by their rules, away from the members that they had.
+"""
 UNTRANSLATED_MEMBERS_MAX = 20_000
 """How many of them may be there because nobody can translate them; the one that joined longest ago makes room."""
 UNTRANSLATED_CHARS_MAX = UNTRANSLATED_MEMBERS_MAX * 200
@@ -108,6 +114,10 @@ class Router:
         self._untranslated_chars = 0
         self.staying: dict[GroupId, Road] = {}
         """Groups that live on another road than their rule's, and stay there until they are empty or moved."""
+        self._at_brokers: OrderedDict[GroupId, None] = OrderedDict()
+        self._at_brokers_chars = 0
+        self.forgot_stay: Callable[[GroupId], object] = lambda _: None
+        """Hears of each group that made room."""
 
     def change_rules(self, rules: Sequence[Rule]) -> None:
         """From now on groups begin by these rules; what is to stay where it lives has to be said at once (`let_stay`).
@@ -161,15 +171,32 @@ class Router:
         return is_of_some or any(rule.road is road for rule in self.rules)
 
     def let_stay(self, group_id: GroupId, road: Road) -> bool:
-        """A group lives here, wherever its rule sends it; False if too many such groups are known."""
-        if group_id not in self.staying and len(self.staying) >= STAYING_GROUPS_MAX:
+        """A group lives here, wherever its rule sends it; False if too many such groups with members here are known."""
+        is_full = len(self.staying) - len(self._at_brokers) >= STAYING_GROUPS_MAX
+        if road is not Road.PASS and group_id not in self.staying and is_full:
             return False
+        self.end_stay(group_id)
         self.staying[group_id] = road
+        if road is Road.PASS:
+            self._at_brokers[group_id] = None
+            self._at_brokers_chars += len(group_id)
+            self._make_room()
         return True
+
+    def _make_room(self) -> None:
+        known = self._at_brokers
+        while len(known) > 1 and (len(known) > STAYING_GROUPS_MAX or self._at_brokers_chars > STAYING_CHARS_MAX):
+            oldest = next(iter(known))
+            self.end_stay(oldest)
+            self.forget_looked_up(oldest)
+            self.forgot_stay(oldest)
 
     def end_stay(self, group_id: GroupId) -> None:
         """The group is empty, or moved: it goes by the rules from now on."""
         self.staying.pop(group_id, None)
+        if group_id in self._at_brokers:
+            del self._at_brokers[group_id]
+            self._at_brokers_chars -= len(group_id)
 
     def note_looked_up(self, group_id: GroupId) -> None:
         """It is known what the brokers have of that name, and that its rule may be followed."""

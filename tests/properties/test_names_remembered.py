@@ -19,7 +19,7 @@ from bridge.coordinators.exchange import ForgottenIds
 from bridge.coordinators.moving.sight import WaysHeard
 from bridge.coordinators.refusals import Refusals
 from bridge.coordinators.upstream.left_overs import LeftOvers
-from bridge.migration.route import UNTRANSLATED_CHARS_MAX, Road, Router, Rule
+from bridge.migration.route import STAYING_CHARS_MAX, UNTRANSLATED_CHARS_MAX, Road, Router, Rule
 from bridge.telemetry.passing import PassingLog
 from bridge.wire.apis import ApiKey
 from bridge.wire.frames import RequestHeader
@@ -144,6 +144,14 @@ def test_members_that_nobody_can_translate_are_few_where_their_names_are_long() 
     router.return_member(GroupId(""), members[-1])
     router.let_pass(GroupId(""), MemberId("another"))
     assert len(router.moved[GroupId("")]) == kept
+
+
+def test_groups_that_pass_against_their_rule_are_few_where_their_names_are_long() -> None:
+    """Any client that its broker lets in begins as many groups of Kafka Connect as it likes."""
+    router, kept = Router([Rule("*", Road.UPSTREAM)]), STAYING_CHARS_MAX // CHARS
+    groups = [GroupId(f"{'n' * (CHARS - 5)}-{number:04}") for number in range(kept + 50)]
+    assert all(router.let_stay(group_id, Road.PASS) for group_id in groups)
+    assert set(router.staying) == set(groups[-kept:])
 
 
 async def test_groups_whose_members_talk_to_the_broker_are_not_kept_by_long_names() -> None:

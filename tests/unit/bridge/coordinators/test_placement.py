@@ -258,14 +258,21 @@ async def test_somebody_who_joined_here_meanwhile_is_not_sent_away(autojump_cloc
     assert site.router.road(GROUP) is Road.EMBEDDED
 
 
-async def test_groups_that_can_not_be_remembered_go_by_their_rule(
+async def test_group_stays_where_it_lives_however_many_do(
     autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rather than being looked up at every request."""
-    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 0)
+    """Whoever made groups up had others go by their rules, away from the members that they had at their brokers."""
+    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 3)
     site = Site(broker=FakeBroker(described=SOMEBODY))
-    assert await site.place() is Road.EMBEDDED
+    assert await site.place() is Road.PASS
+    for number in range(5):
+        site.places.report_kind(GroupId(f"made-up-{number}"), "connect")
+    assert not site.places.is_known(GROUP)
+    looks = len(site.broker.asked)
+    assert await site.place() is Road.PASS
+    assert (site.places.stays[GROUP].reason, len(site.broker.asked) - looks) == (StayReason.MEMBERS, 1)
     assert site.places.is_known(GROUP)
+    assert sorted(site.router.staying) == sorted(site.places.stays) == [GROUP, "made-up-3", "made-up-4"]
 
 
 async def test_nothing_is_kept_of_groups_that_can_not_be_remembered(

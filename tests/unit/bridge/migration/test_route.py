@@ -161,7 +161,7 @@ def test_groups_that_were_looked_up_are_remembered_within_bounds() -> None:
     assert not router.is_looked_up(GroupId("c"))
 
 
-def test_staying_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_that_stay_with_members_here_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond it groups go by their rules."""
     monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", 1)
     router = Router(())
@@ -169,6 +169,33 @@ def test_staying_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not router.let_stay(GroupId("b"), Road.EMBEDDED)
     assert router.let_stay(GroupId("a"), Road.UPSTREAM)
     assert router.takes_groups()
+
+
+@pytest.mark.parametrize(("groups_max", "chars_max"), [(2, 1_000), (1_000, 20)], ids=["many", "long"])
+def test_group_that_passed_longest_ago_makes_room(
+    groups_max: int, chars_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked up anew; one with members here makes none, and one alone stays however long its name is."""
+    monkeypatch.setattr("bridge.migration.route.STAYING_GROUPS_MAX", groups_max)
+    monkeypatch.setattr("bridge.migration.route.STAYING_CHARS_MAX", chars_max)
+    router, forgotten = Router((Rule("*", Road.EMBEDDED),)), list[str]()
+    router.forgot_stay = forgotten.append
+    names = [GroupId(f"group-{one}-12") for one in "abc"]
+    assert router.let_stay(GroupId("here"), Road.UPSTREAM)
+    for name in (*names[:2], names[0], names[2]):
+        router.note_looked_up(name)
+        assert router.let_stay(name, Road.PASS)
+    assert (forgotten, sorted(router.staying)) == ([names[1]], sorted((names[0], names[2], "here")))
+    assert [router.is_looked_up(name) for name in names] == [True, False, True]
+    router.end_stay(names[0])
+    router.end_stay(names[0])
+    assert router.let_stay(names[1], Road.PASS)
+    assert forgotten == [names[1]]
+    assert router.let_stay(names[1], Road.UPSTREAM)
+    assert router.let_stay(names[0], Road.PASS)
+    assert forgotten == [names[1]]
+    assert router.let_stay(GroupId("n" * 1_001), Road.PASS)
+    assert "n" * 1_001 in router.staying
 
 
 CLIENTS = (
