@@ -54,7 +54,6 @@ from translators.dialects.offsets import GroupOffsets, OffsetCommit, TxnOffsetCo
 from translators.reactions import REACTIONS, Retry
 
 _UNREACHABLE = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the client has no connection to the broker now")
-
 _ELSEWHERE_OR_NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
@@ -157,8 +156,7 @@ class UpstreamCoordinator:
         self.departs: Callable[[MemberRef, DepartReason], None] = lambda _member, _reason: None
         """Hears why the broker is about to be told that a member leaves."""
         self.hear_calmly: Callable[[MemberRef, int, Granted], bool] = lambda _member, _number, _answer: False
-        """Lets a machine hear an answer without a turn, where that is all there is to do; False: nothing has happened.
-        """
+        """Lets a machine hear an answer without a turn, if that is all there is to do; False: nothing has happened."""
         self.seat_id: Callable[[MemberRef], MemberId] = lambda member: member.member_id
         """Tells as whom the broker knows a member."""
         self._elsewhere: dict[MemberRef, int | None] = {}
@@ -171,6 +169,8 @@ class UpstreamCoordinator:
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
         """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
+        self.is_member: Callable[[MemberRef], bool] = lambda _: True
+        """Whether there is still somebody for whom was asked."""
         self.left_overs = LeftOvers(until_ms=0)
         """Who may have been a member before the start, where no journal tells."""
         self.principal_of: Callable[[Via], Hashable | None] = lambda _: None
@@ -438,6 +438,11 @@ class UpstreamCoordinator:
 
     def _answer(self, question: _Question, reply: GroupReply | None, now_ms: int) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
+        if not self.is_member(question.member):
+            # Its machine gave the question up: nothing of it is kept, but that others may have what it had.
+            if isinstance(question.asked, Farewell) and isinstance(answer, Granted):
+                self._news.stir(question.member, now_ms)
+            return answer
         self._note_place(question, answer)
         if isinstance(answer, Granted):
             self._note_news(question, answer, now_ms)
@@ -530,10 +535,9 @@ class UpstreamCoordinator:
 
     def next_deadline_ms(self) -> int | None:
         """See `ports.Coordinator`."""
-        news_ms, silent = self._news.next_due_ms(), self._next_silent()
-        if silent is None:
-            return news_ms
-        return silent.due_ms if news_ms is None else min(news_ms, silent.due_ms)
+        silent = self._next_silent()
+        due_ms = (self._news.next_due_ms(), None if silent is None else silent.due_ms)
+        return min((one for one in due_ms if one is not None), default=None)
 
     # ------------------------------------------------------------------ what it is asked at once
 

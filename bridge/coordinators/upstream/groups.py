@@ -120,6 +120,7 @@ class UpstreamGroups:
         self._seats = Seats(machines)
         self._coordinator = UpstreamCoordinator(self._catalog, self._access, settings.fresh_member_id, self._wake)
         self._coordinator.now_ms = clock.now_ms
+        self._coordinator.is_member = lambda member: machines.get(member) is not None
         self._coordinator.seat_id = self.names.seat_id
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
         owner: GroupOwner[UpstreamOrder] = GroupOwner(
