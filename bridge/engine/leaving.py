@@ -1,8 +1,8 @@
 """How members go: by LeaveGroup, or when a deadline passes."""
 
 from bridge.engine.classic.barriers import (
-    follow_broken_promise,
     follow_departure,
+    follow_expiry,
     pass_join_deadline,
     pass_sync_deadline,
     try_complete,
@@ -172,9 +172,12 @@ def _expire(turn: Turn, group: ClassicGroup, key: DeadlineKey) -> None:
     member_id = key.member_id
     if member_id in group.pending:
         turn.write(MemberIdWithdrawn(group.group_id, member_id))
-        follow_broken_promise(turn, group)
+        follow_expiry(turn, group)
     elif member_id not in group.newcomers and (member_id in group.joining or member_id in group.syncing):
         turn.write(DeadlineCleared(key))
     else:
         forget_classic_member(turn, group, member_id, RemovalCause.SESSION_EXPIRED)
-        follow_departure(turn, group)
+        if group.phase is Phase.PREPARING_REBALANCE:
+            follow_expiry(turn, group)
+        else:
+            follow_departure(turn, group)

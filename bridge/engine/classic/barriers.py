@@ -117,9 +117,9 @@ def try_complete(turn: Turn, group: ClassicGroup) -> None:
         complete_join_phase(turn, group)
 
 
-def follow_broken_promise(turn: Turn, group: ClassicGroup) -> None:
-    """Whoever was promised an id has not come in time: if everybody else is there, the join phase is over, the first
-    one too, whose delay is not waited out (K1.60); but for survivors of a restart (decision 9).
+def follow_expiry(turn: Turn, group: ClassicGroup) -> None:
+    """The time of a seat, or of a promise of one, is over: if everybody else is there, the join phase is, too, the
+    first one as well, whose delay is not waited out (K1.60); but for survivors of a restart (decision 9).
     """
     is_held = group.delay is not None and turn.now_ms < held_until_ms(turn.state, group.group_id)
     if group.phase is Phase.PREPARING_REBALANCE and not is_held and _has_everybody(group):

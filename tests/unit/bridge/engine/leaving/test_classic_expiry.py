@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bridge.engine.model import Phase
+from bridge.engine.model import NEW_MEMBER_JOIN_TIMEOUT_MS, Phase
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.queries import next_deadline
 from bridge.engine.settings import EngineSettings
@@ -89,6 +89,7 @@ def test_expired_promise_is_forgotten() -> None:
 
 
 LONG_DELAY_MS = 30_000
+LONGER_DELAY_MS = NEW_MEMBER_JOIN_TIMEOUT_MS + 10_000
 
 
 @pytest.mark.parametrize(
@@ -128,4 +129,44 @@ def test_expired_promise_ends_the_initial_delay_of_a_group_that_everybody_has_le
     bench.leave((member, None))
     assert bench.phase is Phase.PREPARING_REBALANCE
     bench.pass_time(SESSION_MS)
+    assert (bench.phase, next_deadline(bench.bench.state)) == (Phase.EMPTY, None)
+
+
+@pytest.mark.parametrize(
+    ("held_until_ms", "goes_on_at_ms"),
+    [
+        (0, NEW_MEMBER_JOIN_TIMEOUT_MS),
+        (NEW_MEMBER_JOIN_TIMEOUT_MS, NEW_MEMBER_JOIN_TIMEOUT_MS),
+        (NEW_MEMBER_JOIN_TIMEOUT_MS + 1, LONGER_DELAY_MS),
+    ],
+)
+def test_newcomer_that_waited_too_long_ends_the_initial_delay_if_everybody_is_there(
+    held_until_ms: int, goes_on_at_ms: int
+) -> None:
+    """As a promise that nobody kept does, in Kafka too: of LeaveGroup alone it says that a first rebalance waits
+    (K1.59, K1.60). Not before survivors of a restart had their time (decision 9).
+    """
+    bench = ClassicBench(EngineSettings(group_initial_rebalance_delay_ms=LONGER_DELAY_MS), held_until_ms)
+    first = bench.join(old_join_of())
+    bench.pass_time(200_000)
+    second = bench.join(old_join_of())
+    bench.pass_time(NEW_MEMBER_JOIN_TIMEOUT_MS - 1 - bench.bench.now_ms)
+    assert (bench.joined(first), bench.joined(second)) == (None, None)
+    bench.pass_time(1)
+    expired = bench.joined(first)
+    assert expired is not None
+    assert (expired.error, expired.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
+    if goes_on_at_ms > bench.bench.now_ms:
+        bench.pass_time(goes_on_at_ms - 1 - bench.bench.now_ms)
+        assert bench.joined(second) is None
+        bench.pass_time(1)
+    assert (bench.admitted(second).generation, bench.phase) == (1, Phase.COMPLETING_REBALANCE)
+
+
+def test_newcomer_that_waited_too_long_is_waited_for_by_nobody() -> None:
+    """Nobody else came: the group is Empty at once (K1.36, K1.60), and not at the end of its delay."""
+    bench = ClassicBench(EngineSettings(group_initial_rebalance_delay_ms=LONGER_DELAY_MS))
+    ref = bench.join(old_join_of())
+    bench.pass_time(NEW_MEMBER_JOIN_TIMEOUT_MS)
+    assert bench.joined(ref) is not None
     assert (bench.phase, next_deadline(bench.bench.state)) == (Phase.EMPTY, None)
