@@ -20,18 +20,20 @@ def has_groups(shard: Shard) -> bool:
 
 
 def idle_groups(shard: Shard) -> tuple[GroupId, ...]:
-    """The groups that nobody is in, waits for or commits to at this moment."""
+    """The groups that nobody is in, waits in or commits to at this moment."""
     return tuple(group_id for group_id in (*shard.groups, *shard.classic_groups) if is_idle(shard, group_id))
 
 
 def is_idle(shard: Shard, group_id: GroupId) -> bool:
-    """Whether there is such a group, and nobody is in it, waits for it or commits to it; O(1)."""
+    """Whether there is such a group, and nobody is in it, waits in it or commits to it, whatever ids are promised: as
+    in Kafka, who comes with one that went with its group is told to join anew (K5.31); O(1).
+    """
     if shard.group_flights.get(group_id):
         return False
     group, classic = shard.groups.get(group_id), shard.classic_groups.get(group_id)
     if group is not None:
         return not group.members and not group.parked
-    return classic is not None and classic.phase is Phase.EMPTY and not classic.pending
+    return classic is not None and classic.phase is Phase.EMPTY
 
 
 def live_groups(shard: Shard) -> tuple[GroupId, ...]:

@@ -1,7 +1,7 @@
 """Who looks after which groups."""
 
 from bridge.coordinators.embedded.retention import has_groups, idle_groups, is_idle, live_groups
-from tests.support.classic_bench import SESSION_MS, ClassicBench, commit_of
+from tests.support.classic_bench import ClassicBench, commit_of, old_join_of
 from tests.support.engine_bench import GROUP, Bench
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId
@@ -25,12 +25,15 @@ def test_classic_group_lives_as_well() -> None:
 
 
 def test_group_is_idle_when_nobody_is_in_it_or_on_the_way() -> None:
-    """A promised id is on the way, and so is a commit."""
+    """A commit is, or who waits for others to come; an id that is promised is not (K5.31)."""
     bench = ClassicBench()
     bench.promise()
-    assert idle_groups(bench.bench.state) == ()
-    bench.pass_time(SESSION_MS)
     assert idle_groups(bench.bench.state) == (GROUP,)
+    ref = bench.join(old_join_of())
+    assert bench.joined(ref) is None
+    assert idle_groups(bench.bench.state) == ()
+    bench = ClassicBench()
+    bench.promise()
     assert bench.commit(commit_of("", -1)) is ErrorCode.NONE
     assert idle_groups(bench.bench.state) == ()
 

@@ -11,11 +11,13 @@ from bridge.coordinators.embedded.partition_queue import PartitionQueue
 from bridge.coordinators.embedded.recommit import Recommit
 from bridge.coordinators.embedded.retention import Retention
 from bridge.engine.queries import group_type
+from bridge.engine.settings import EngineSettings
 from bridge.ports import BrokerUnreachable
-from tests.support.embedded_world import FakeBroker, embedded_world, leave_request, say_at_once
+from tests.support.embedded_world import FakeBroker, embedded_world, join_request, leave_request, say_at_once
 from tests.support.owned_group import GROUP, TOPIC
+from translators.dialects.classic import JoinGroupReply
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId
+from translators.dialects.ids import NO_MEMBER_ID, GroupId
 from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic
 
 OPEN = ErrorCode.UNSTABLE_OFFSET_COMMIT
@@ -49,6 +51,19 @@ async def test_empty_group_is_forgotten_when_its_last_offset_is_gone(autojump_cl
         world.broker.offsets[GROUP] = offsets(FetchedPartition(partition=0, offset=-1))
         await trio.sleep(2)
         assert group_type(shard, GROUP) is None
+
+
+async def test_group_that_ids_are_promised_in_is_forgotten_with_them(autojump_clock: MockClock) -> None:
+    """As in Kafka, whose clean-up asks for the group's state alone; who comes with such an id joins anew (K5.31)."""
+    async with embedded_world(EngineSettings(group_begins_classic=True), SOON) as world:
+        shard = world.groups.owner.shard
+        promised = await world.ask(join_request(NO_MEMBER_ID), JoinGroupReply)
+        assert promised.error is ErrorCode.MEMBER_ID_REQUIRED
+        assert list(shard.classic_groups[GROUP].pending) == [promised.member_id]
+        await trio.sleep(2)
+        assert (group_type(shard, GROUP), shard.deadlines.due) == (None, {})
+        refused = await world.ask(join_request(promised.member_id), JoinGroupReply)
+        assert refused.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 async def test_who_comes_while_the_broker_is_asked_finds_the_group(autojump_clock: MockClock) -> None:
