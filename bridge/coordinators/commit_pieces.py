@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from bridge.coordinators.arrivals import request_fields
-from bridge.coordinators.offset_requests import Commit, refuse_commit
+from bridge.coordinators.offset_requests import Commit, front_door_first, refuse_commit
 from bridge.log_lines import EMBEDDED
 from bridge.session.contracts import BrokerAccess, Deliver
 from bridge.wire.codec.registry import error_reply, group_ids
@@ -218,7 +218,8 @@ def pieces_of(request: Commit) -> Iterator[Commit]:
 
 
 def merged(replies: list[OffsetCommitReply], *, are_by_id: bool = False) -> OffsetCommitReply:
-    """One answer out of those to the pieces; a topic that was cut is there once.
+    """One answer out of those to the pieces; a topic that was cut is there once, and what Kafka turns away before it
+    asks the group comes first in the whole, not in each piece.
 
     Whether its client names topics by id is told by `are_by_id`: the broker's word has both, a refusal what was asked.
     """
@@ -226,11 +227,11 @@ def merged(replies: list[OffsetCommitReply], *, are_by_id: bool = False) -> Offs
     for reply in replies:
         for topic in reply.topics:
             topics.setdefault(topic.topic_id if are_by_id else topic.name, []).append(topic)
-    whole = (
+    whole = [
         replace(parts[0], partitions=tuple(chain.from_iterable(part.partitions for part in parts)))
         if len(parts) > 1
         else parts[0]
         for parts in topics.values()
-    )
+    ]
     slowest_ms = max(reply.throttle_time_ms for reply in replies)
-    return OffsetCommitReply(topics=tuple(whole), throttle_time_ms=slowest_ms)
+    return OffsetCommitReply(topics=front_door_first(whole, whole), throttle_time_ms=slowest_ms)

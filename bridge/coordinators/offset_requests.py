@@ -99,26 +99,32 @@ def without_long_texts(request: Commit, metadata_max: int) -> Commit:
         replace(topic, partitions=tuple(item for item in topic.partitions if not _is_too_long(item, metadata_max)))
         for topic in request.topics
     )
-    return replace(request, topics=tuple(topic for topic in kept if topic.partitions))
+    # Of a topic without partitions the broker says whether it is there.
+    pairs = zip(request.topics, kept, strict=True)
+    return replace(request, topics=tuple(topic for asked, topic in pairs if topic.partitions or not asked.partitions))
 
 
 def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals, metadata_max: int) -> OffsetCommitReply:
-    """One answer in the order of the simple commit; `reply` is complete. What the broker left out is to come again.
+    """One answer to the simple commit in Kafka's order; `reply` is complete. What the broker left out is to come again.
 
-    A partition that is named twice is answered twice, each entry for itself: of two texts one may be too long.
+    A partition that is named twice is answered twice, each entry for itself: of two texts one may be too long. Of a
+    topic that the client may not see it hears that alone.
     """
     if not refused:
         return reply
     codes = {
         (topic.name, topic.topic_id, item.partition): item.error for topic in reply.topics for item in topic.partitions
     }
+    closed = {place[:2] for place, code in codes.items() if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 
     def code_of(topic: TopicCommit, item: PartitionCommit) -> ErrorCode:
+        if (topic.name, topic.topic_id) in closed:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         place = (topic.name, topic.topic_id, item.partition)
         found = refused if _is_too_long(item, metadata_max) else codes
         return found.get(place, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-    topics = tuple(
+    topics = (
         CommittedTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -126,7 +132,38 @@ def merge_commit(simple: Commit, reply: OffsetCommitReply, refused: Refusals, me
         )
         for topic in simple.topics
     )
-    return replace(reply, topics=topics)
+    return replace(reply, topics=front_door_first(topics, reply.topics))
+
+
+_FRONT_DOOR_CODES = frozenset(
+    {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+)
+"""What Kafka says of a partition before it asks the group."""
+
+
+def front_door_first(asked: Iterable[CommittedTopic], told: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
+    """The topics that were asked for, in the order of Kafka 4.3.1: what was turned away before the group was asked
+    comes first, and each topic once then.
+
+    One without partitions is left out, unless it was turned away itself: then `told`, the broker's answer, names it.
+    """
+    bare = {(topic.name, topic.topic_id) for topic in told if not topic.partitions}
+    turned_away: list[CommittedTopic] = []
+    judged: list[CommittedTopic] = []
+    for topic in asked:
+        first = tuple(item for item in topic.partitions if item.error in _FRONT_DOOR_CODES)
+        others = tuple(item for item in topic.partitions if item.error not in _FRONT_DOOR_CODES)
+        is_bare = not topic.partitions and (topic.name, topic.topic_id) in bare
+        turned_away += [replace(topic, partitions=first)] if first or is_bare else []
+        judged += [replace(topic, partitions=others)] if others else []
+    return _each_once((*turned_away, *judged)) if turned_away else tuple(judged)
+
+
+def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
+    merged: dict[tuple[TopicName, TopicId], tuple[CommittedTopic, list[CommittedPartition]]] = {}
+    for topic in topics:
+        merged.setdefault((topic.name, topic.topic_id), (topic, []))[1].extend(topic.partitions)
+    return tuple(replace(first, partitions=tuple(partitions)) for first, partitions in merged.values())
 
 
 def _is_too_long(item: PartitionCommit, metadata_max: int) -> bool:
@@ -205,10 +242,6 @@ def refuse_fetch(group: GroupOffsets, code: ErrorCode) -> FetchedGroup:
     return FetchedGroup(group_id=group.group_id, topics=topics, error=code)
 
 
-_FRONT_DOOR_CODES = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
-"""What Kafka says of a partition before it asks the group."""
-
-
 def split_delete(
     request: OffsetDelete, subscribed: frozenset[TopicName]
 ) -> tuple[OffsetDelete, tuple[CommittedTopic, ...]]:
@@ -230,40 +263,24 @@ def split_delete(
 def merge_delete(
     request: OffsetDelete, reply: OffsetDeleteReply, refused: Iterable[CommittedTopic]
 ) -> OffsetDeleteReply:
-    """One answer for the broker's topics and the refused ones; an error of the group stands alone.
-
-    As in Kafka 4.3.1 a topic without partitions is left out, unless it is turned away itself at the front door, and
-    once anything was, which is told first, a topic that is named twice is answered once.
-    """
+    """One answer for the broker's topics and the refused ones; an error of the group stands alone."""
     if reply.error is not ErrorCode.NONE:
         return reply
     codes = {
         (topic.name, item.partition): item.error for topic in (*reply.topics, *refused) for item in topic.partitions
     }
-    turned_away: list[CommittedTopic] = []
-    judged: list[CommittedTopic] = []
-    bare = {topic.name for topic in reply.topics if not topic.partitions}
-    for topic in request.topics:
-        if not topic.partitions and topic.name in bare:
-            turned_away.append(CommittedTopic(name=topic.name, partitions=()))
-        items = [
-            CommittedPartition(partition, codes[topic.name, partition])
-            for partition in topic.partitions
-            if (topic.name, partition) in codes
-        ]
-        for rows, is_wanted in ((turned_away, True), (judged, False)):
-            kept = tuple(item for item in items if (item.error in _FRONT_DOOR_CODES) is is_wanted)
-            if kept:
-                rows.append(CommittedTopic(name=topic.name, partitions=kept))
-    topics = _each_once((*turned_away, *judged)) if turned_away else tuple(judged)
-    return replace(reply, topics=topics)
-
-
-def _each_once(topics: Iterable[CommittedTopic]) -> tuple[CommittedTopic, ...]:
-    merged: dict[tuple[TopicName, TopicId], tuple[CommittedTopic, list[CommittedPartition]]] = {}
-    for topic in topics:
-        merged.setdefault((topic.name, topic.topic_id), (topic, []))[1].extend(topic.partitions)
-    return tuple(replace(first, partitions=tuple(partitions)) for first, partitions in merged.values())
+    topics = (
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(partition, codes[topic.name, partition])
+                for partition in topic.partitions
+                if (topic.name, partition) in codes
+            ),
+        )
+        for topic in request.topics
+    )
+    return replace(reply, topics=front_door_first(topics, reply.topics))
 
 
 def nothing_there(request: OffsetDelete, catalog: Catalog) -> OffsetDeleteReply:

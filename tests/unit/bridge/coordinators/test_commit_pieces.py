@@ -23,10 +23,18 @@ from translators.dialects.classic import LeaveGroupReply
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, MemberRef, RequestRef, Topic, TopicId, TopicName
 from translators.dialects.messages import GroupReply
-from translators.dialects.offsets import OffsetCommit, OffsetCommitReply, PartitionCommit, TopicCommit, TxnOffsetCommit
+from translators.dialects.offsets import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommit,
+    OffsetCommitReply,
+    PartitionCommit,
+    TopicCommit,
+    TxnOffsetCommit,
+)
 
 LOOK_S = 0.001
-NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
+NONE, UNKNOWN, MISSING = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def commit_of(counts: dict[str, int], generation: int = -1, member_id: str = "") -> OffsetCommit:
@@ -53,9 +61,24 @@ def codes(reply: OffsetCommitReply) -> set[ErrorCode]:
     return {item.error for topic in reply.topics for item in topic.partitions}
 
 
-@given(st.lists(st.integers(0, 2 * PIECE_PARTITIONS + 1), min_size=1, max_size=5))
-def test_pieces_are_the_commit_and_their_answers_its_answer(counts: list[int]) -> None:
-    """In order, each within the bound, and all but the last full."""
+def brokers_word(commit: Commit, missing_from: int) -> OffsetCommitReply:
+    """As Kafka 4.3.1 gathers it: what it turns away before it asks the group first, the group's word behind that, each
+    topic once; partitions from `missing_from` on are not there, and of none there is nothing to say.
+    """
+    said: dict[TopicName, list[CommittedPartition]] = {}
+    for code, is_wanted in ((MISSING, True), (NONE, False)):
+        for name, number in places(commit):
+            if (number >= missing_from) is is_wanted:
+                said.setdefault(TopicName(name), []).append(CommittedPartition(number, code))
+    return OffsetCommitReply(topics=tuple(CommittedTopic(name=one, partitions=tuple(said[one])) for one in said))
+
+
+@given(
+    st.lists(st.integers(0, 2 * PIECE_PARTITIONS + 1), min_size=1, max_size=5),
+    st.integers(0, 2 * PIECE_PARTITIONS + 1) | st.just(3 * PIECE_PARTITIONS),
+)
+def test_pieces_are_the_commit_and_their_answers_its_answer(counts: list[int], missing_from: int) -> None:
+    """In order, each within the bound, and all but the last full; what is turned away comes first in the whole."""
     commit = commit_of({f"t{number}": count for number, count in enumerate(counts)})
     pieces = list(pieces_of(commit))
     assert [place for piece in pieces for place in places(piece)] == places(commit)
@@ -63,7 +86,7 @@ def test_pieces_are_the_commit_and_their_answers_its_answer(counts: list[int]) -
     assert all(weight == PIECE_PARTITIONS for weight in weights[:-1])
     assert 0 < weights[-1] <= PIECE_PARTITIONS
     assert is_large(commit) == (len(pieces) > 1)
-    assert merged([committed(piece) for piece in pieces]) == committed(commit)
+    assert merged([brokers_word(piece, missing_from) for piece in pieces]) == brokers_word(commit, missing_from)
 
 
 def test_commit_of_a_transaction_stays_one_of_the_same() -> None:

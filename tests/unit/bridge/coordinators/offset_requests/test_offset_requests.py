@@ -3,7 +3,7 @@
 It must not know how messages are encoded.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from bridge.coordinators.offset_requests import (
 )
 from tests.support.work_done import growth_faults
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, TopicName
+from translators.dialects.ids import NO_TOPIC_ID, GroupId, MemberId, TopicName
 from translators.dialects.offsets import (
     CommittedPartition,
     CommittedTopic,
@@ -233,3 +233,78 @@ def test_a_topic_that_is_named_many_times_costs_what_is_named() -> None:
         return partial(merge_delete, request, OffsetDeleteReply(error=ErrorCode.NONE, topics=found), ())
 
     assert not growth_faults([merging(count) for count in (200, 400, 800, 1_600)])
+
+
+WORDY = "abcde"
+MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+CLOSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def asking(*topics: tuple[str, Mapping[int, str]]) -> OffsetCommit:
+    """A commit of these topics, in this order, by the texts of their partitions."""
+    return replace(
+        commit_of(),
+        topics=tuple(
+            TopicCommit(
+                name=TopicName(name),
+                partitions=tuple(PartitionCommit(partition=number, offset=1, metadata=said[number]) for number in said),
+            )
+            for name, said in topics
+        ),
+    )
+
+
+def front_door(asked_for: OffsetCommit, found: Mapping[tuple[str, int], ErrorCode]) -> OffsetCommitReply:
+    """What a broker says that lets all others land: by topic, what it turns away first."""
+    topics = refuse_commit(asked_for, ErrorCode.NONE).topics
+    told = [
+        (topic.name, replace(item, error=found.get((topic.name, item.partition), ErrorCode.NONE)))
+        for topic in topics
+        for item in topic.partitions
+    ]
+    told.sort(key=lambda one: one[1].error is ErrorCode.NONE)
+    return OffsetCommitReply(topics=tuple(CommittedTopic(name=name, partitions=(item,)) for name, item in told))
+
+
+def test_what_is_turned_away_at_the_front_door_comes_first_beside_a_text_that_is_too_long() -> None:
+    """As in an answer that is the broker's alone: Kafka 4.3.1 gathers what does not exist, or is not to be seen, before
+    it asks the group, and its word on the others comes behind, each topic once. A text is the group's to judge (K5.1).
+    """
+    commit = asking(
+        ("a", {0: "", 9: "", 1: WORDY, 8: WORDY}),
+        ("b", {0: "", 1: WORDY}),
+        *(("c", {0: WORDY}), ("a", {2: ""})),
+    )
+    asked_for, refused = split_commit(commit, 4)
+    assert isinstance(asked_for, OffsetCommit)
+    refused = {**refused, (TopicName("a"), NO_TOPIC_ID, 8): MISSING}
+    reply = front_door(asked_for, {("a", 9): MISSING, ("b", 0): CLOSED})
+    merged = merge_commit(commit, reply, refused, 4)
+    assert codes_of(merged) == [
+        *(("a", 9, MISSING), ("a", 8, MISSING)),
+        *(("a", 0, ErrorCode.NONE), ("a", 1, TOO_LARGE), ("a", 2, ErrorCode.NONE)),
+        # A client that may not see a topic hears nothing else of it, however long its text is.
+        *(("b", 0, CLOSED), ("b", 1, CLOSED)),
+        ("c", 0, TOO_LARGE),
+    ]
+    assert [topic.name for topic in merged.topics] == ["a", "b", "c"]
+
+
+def test_where_nothing_is_turned_away_a_topic_that_is_named_twice_is_answered_twice() -> None:
+    """The group's word alone is handed on as it is (4.3.1)."""
+    commit = asking(("a", {0: ""}), ("b", {0: WORDY}), ("a", {1: WORDY}))
+    asked_for, refused = split_commit(commit, 4)
+    assert isinstance(asked_for, OffsetCommit)
+    merged = merge_commit(commit, front_door(asked_for, {}), refused, 4)
+    assert codes_of(merged) == [("a", 0, ErrorCode.NONE), ("b", 0, TOO_LARGE), ("a", 1, TOO_LARGE)]
+    assert [topic.name for topic in merged.topics] == ["a", "b", "a"]
+
+
+def test_topic_of_which_nothing_is_committed_is_the_brokers_beside_a_text_that_is_too_long() -> None:
+    """It is left out, or told of if it does not exist, as without that text (4.3.1)."""
+    commit = asking(("there", {}), ("never", {}), ("b", {0: WORDY}))
+    asked_for, refused = split_commit(commit, 4)
+    assert [topic.name for topic in asked_for.topics] == ["there", "never"]
+    reply = OffsetCommitReply(topics=(CommittedTopic(name=TopicName("never"), partitions=()),))
+    assert [topic.name for topic in merge_commit(commit, reply, refused, 4).topics] == ["never", "b"]
