@@ -23,8 +23,7 @@ class Turn:
     """What one call of `advance` has brought forth so far.
 
     `touched` are the groups that may need a new target, in order; `moved` those whose epoch moved in this run of
-    commands, which
-    happens once per run; `asks` wait for their answers; `settling` are groups that may turn classic.
+    commands, by how much; `asks` wait for their answers; `settling` are groups that may turn classic.
     """
 
     state: Shard
@@ -33,7 +32,7 @@ class Turn:
     replies: list[tuple[ReplyTo, Message]] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     touched: dict[GroupId, None] = field(default_factory=dict)
-    moved: set[GroupId] = field(default_factory=set)
+    moved: dict[GroupId, int] = field(default_factory=dict)
     asks: list[Ask] = field(default_factory=list)
     released: dict[GroupId, set[TopicIdPartition]] = field(default_factory=dict)
     settling: dict[GroupId, None] = field(default_factory=dict)
@@ -54,22 +53,24 @@ class Turn:
         """Say that a group may need a new target."""
         self.touched[group_id] = None
 
-    def move_epoch(self, group: Group, *, keeps_seats: bool = False) -> None:
-        """Bump a group's epoch, once per run of commands however many joins and leaves it holds.
+    def move_epoch(self, group: Group, *, keeps_seats: bool = False, steps: int = 1) -> None:
+        """Bump a group's epoch, once per run of commands however many joins and leaves it holds, by the most steps that
+        one of them takes.
 
         Whatever is no replacement ends the wait for those that are awaited.
         """
         self.touch(group.group_id)
         if group.kept and not keeps_seats:
             self.write(SeatsGivenUp(group.group_id))
-        if group.group_id not in self.moved:
-            self.moved.add(group.group_id)
-            self.write(GroupEpochBumped(group.group_id, group.epoch + 1))
+        further = steps - self.moved.get(group.group_id, 0)
+        if further > 0:
+            self.moved[group.group_id] = steps
+            self.write(GroupEpochBumped(group.group_id, group.epoch + further))
 
     def forget(self, group_id: GroupId) -> None:
         """A group is gone: one that begins under its name in the same turn begins anew."""
         self.touched.pop(group_id, None)
-        self.moved.discard(group_id)
+        self.moved.pop(group_id, None)
         self.released.pop(group_id, None)
         self.settling.pop(group_id, None)
 

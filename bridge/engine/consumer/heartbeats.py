@@ -132,8 +132,8 @@ def _take_admission(turn: Turn, command: MemberHeartbeat) -> None:
     turn.write(*admission.records)
     group = turn.state.groups[group_id]
     replaces = admission.ask.before is None and take_kept_seat(turn, group, admission.ask.member_id)
-    if admission.moves_epoch:
-        turn.move_epoch(group, keeps_seats=replaces)
+    if admission.epoch_steps:
+        turn.move_epoch(group, keeps_seats=replaces, steps=admission.epoch_steps)
     _tell(turn, group, admission)
     joins = command.request.member_epoch == JOIN_EPOCH
     parking = park(turn.state, group, admission.ask, was_empty, turn.now_ms) if joins else ()

@@ -26,17 +26,17 @@ from bridge.engine.state import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode, Refusal, quote
-from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId
+from translators.dialects.ids import JOIN_EPOCH, STATIC_LEAVE_EPOCH, GroupId, InstanceId, MemberId, TopicName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """A heartbeat that is accepted: what changes, who asks, whose seat it takes, whether the group's epoch moves."""
+    """A heartbeat that is accepted: what changes, who asks, whose seat it takes, how far the group's epoch moves."""
 
     records: tuple[Record, ...]
     ask: Ask
     replaced: Member | None = None
-    moves_epoch: bool = False
+    epoch_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,10 @@ def _seat_member(state: Shard, group: Group, command: MemberHeartbeat, seat: Sea
         claimed=command.claimed,
         claimed_generation=command.claimed_generation,
     )
-    return Admission(records=records, ask=ask, replaced=seat.replaced, moves_epoch=has_new_topics or joins_two_seats)
+    steps = int(has_new_topics or joins_two_seats)
+    if has_new_topics and _waits_for_pattern(state, group, hidden, before, after):
+        steps += 1
+    return Admission(records=records, ask=ask, replaced=seat.replaced, epoch_steps=steps)
 
 
 def merge_subscription(before: Subscription | None, member_id: MemberId, command: MemberHeartbeat) -> Subscription:
@@ -354,6 +357,20 @@ def _comes_to_pattern(
     if pattern is None or resolved is None or (before is not None and before.pattern == pattern):
         return False
     return pattern in group.patterns or bool(resolved.topics - hidden.get(pattern, NO_TOPICS))
+
+
+def _waits_for_pattern(
+    state: Shard, group: Group, hidden: HiddenTopics, before: Subscription | None, after: Subscription
+) -> bool:
+    """Whether names change together with a pattern that nobody has yet: Kafka deals out by the names at once, and once
+    more when it knows what the pattern matches, if that is anything (4.3.1). Here both come in one answer.
+    """
+    named = frozenset[TopicName]() if before is None else before.names
+    return (
+        after.names != named
+        and after.pattern not in group.patterns
+        and _comes_to_pattern(state, group, hidden, before, after)
+    )
 
 
 def _unknown_member(group: Group, member_id: MemberId) -> Refusal:

@@ -7,7 +7,7 @@ import pytest
 
 from bridge.engine.commands import MemberHeartbeat, ResolveRegularExpression, Speaks
 from bridge.engine.consumer.membership import is_full_request, merge_subscription
-from bridge.engine.model import Subscription
+from bridge.engine.model import FIRST_GROUP_EPOCH, Subscription
 from bridge.engine.outcome import MemberRemoved, RemovalCause
 from bridge.engine.settings import EngineSettings
 from tests.support.engine_bench import (
@@ -24,7 +24,7 @@ from tests.support.engine_bench import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import STATIC_LEAVE_EPOCH, InstanceId, MemberId
+from translators.dialects.ids import STATIC_LEAVE_EPOCH, InstanceId, MemberId, TopicName
 
 NO_DELAY = EngineSettings(group_initial_rebalance_delay_ms=0)
 SEAT = InstanceId("seat")
@@ -290,7 +290,7 @@ def test_empty_pattern_clears_it() -> None:
     bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
     bench.ask(replace(join_request("a"), subscribed_topic_regex="b.*"))
     assert bench.target("a") == parts(*range(6)) | parts(0, 1, 2, of="bar")
-    bench.ask(replace(beat_request("a", 2), subscribed_topic_regex=""))
+    bench.ask(replace(beat_request("a", 3), subscribed_topic_regex=""))
     assert (bench.member("a").subscription.pattern, bench.target("a")) == (None, parts(*range(6)))
 
 
@@ -300,8 +300,9 @@ def test_pattern_that_is_given_up_moves_the_epoch(pattern: str) -> None:
     bench = Bench()
     bench.tell(ResolveRegularExpression("none", frozenset()), ResolveRegularExpression("f.*", frozenset({FOO})))
     bench.ask(replace(join_request("a"), subscribed_topic_regex=pattern))
-    bench.ask(replace(beat_request("a", 2), subscribed_topic_regex=""))
-    assert (bench.group.epoch, bench.assigned("a")) == (3, parts(*range(6)))
+    epoch = bench.group.epoch
+    bench.ask(replace(beat_request("a", epoch), subscribed_topic_regex=""))
+    assert (bench.group.epoch, bench.assigned("a")) == (epoch + 1, parts(*range(6)))
 
 
 @pytest.mark.parametrize(
@@ -320,6 +321,50 @@ def test_pattern_that_is_come_to_moves_the_epoch(pattern: str, moves: bool) -> N
     assert (bench.group.epoch, bench.assigned("a")) == (epoch + moves, had)
     bench.ask(replace(unnamed["c"], subscribed_topic_regex="none"))
     assert bench.group.epoch == epoch + moves + 1
+
+
+NAMES_TOO = pytest.mark.parametrize(
+    ("names", "pattern", "epochs"),
+    [
+        ((FOO, BAR), "fo.*", 2),
+        ((), "fo.*", 2),
+        ((FOO, BAR), "shared", 1),
+        ((FOO, BAR), "nothing", 1),
+        ((FOO, BAR), "f.*", 1),
+        ((FOO,), "fo.*", 1),
+        (None, "fo.*", 1),
+        ((FOO, BAR), "", 1),
+    ],
+)
+
+
+@NAMES_TOO
+def test_names_that_change_with_a_new_pattern_move_the_epoch_once_more(
+    names: tuple[TopicName, ...] | None, pattern: str, epochs: int
+) -> None:
+    """Kafka 4.3.1 moves it for the names, and again when what the pattern matches is known: not if nobody is to be
+    waited for, as others have it, nor if it matches nothing (K2.4, K2.23).
+    """
+    bench = Bench()
+    matches = {"f.*": {FOO}, "fo.*": {FOO}, "shared": {FOO}, "nothing": set[TopicName]()}
+    bench.tell(*(ResolveRegularExpression(one, frozenset(topics)) for one, topics in matches.items()))
+    bench.ask(replace(join_request("b"), subscribed_topic_names=(), subscribed_topic_regex="shared"))
+    bench.ask(replace(join_request("a"), subscribed_topic_regex="f.*"))
+    before = bench.group.epoch
+    request = beat_request("a", bench.member("a").current.epoch)
+    bench.ask(replace(request, subscribed_topic_names=names, subscribed_topic_regex=pattern))
+    assert (bench.group.epoch, bench.group.assignment_epoch) == (before + epochs,) * 2
+    assert bench.member("a").current.epoch == before + epochs
+
+
+@pytest.mark.parametrize(("names", "epochs"), [((BAR,), 2), ((), 1)])
+def test_newcomer_with_names_and_a_new_pattern_moves_the_epoch_twice(names: tuple[TopicName, ...], epochs: int) -> None:
+    """Names are what it had not; others that come in the same turn come by the same two moves."""
+    bench = Bench()
+    bench.tell(ResolveRegularExpression("b.*", frozenset({BAR})))
+    wish = replace(join_request("a"), subscribed_topic_names=names, subscribed_topic_regex="b.*")
+    bench.tell(*map(bench.command, (join_request("b"), wish, replace(wish, member_id=MemberId("c")))))
+    assert bench.group.epoch == FIRST_GROUP_EPOCH + epochs
 
 
 @pytest.mark.parametrize("member_id", ["", "a"])
