@@ -88,6 +88,10 @@ def _nothing(reply: GroupReply) -> None:
     """Nobody else hears of it."""
 
 
+def _unsaid(request: GroupRequest) -> GroupReply:
+    return error_reply(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
 class Ways:
     """Where a held request can go: to the broker as it is, to whoever serves a road, or back with an answer."""
 
@@ -112,12 +116,15 @@ class Ways:
         held: Held,
         take: Callable[[GroupReply], None] | None = None,
         then: Callable[[GroupReply], None] = _nothing,
+        is_hidden: Callable[[GroupReply], bool] = lambda _: False,
     ) -> None:
         """Let it go as it came, by its own connection; what a member says of itself on this way is heard, too.
 
-        `take` gets the answer in its client's place, `then` behind it. A LeaveGroup of several, which an admin says,
-        names them as their clients do: the mapped ones of them their broker knows by other ids, and answered that they
-        are no members (25).
+        `take` gets the answer in its client's place, `then` behind it, also one that `is_hidden` from its client since
+        it is asked for anew: who follows the member hears then that nothing was said.
+
+        A LeaveGroup of several, which an admin says, names them as their clients do: the mapped ones of them their
+        broker knows by other ids, and answered that they are no members (25).
         """
         if isinstance(held.request, LeaveGroup) and len(held.request.members) > 1:
             self.roster.hears(held.via, held.client, held.request)
@@ -129,9 +136,11 @@ class Ways:
 
         def heard(reply: GroupReply | None) -> None:
             answer = error_reply(held.request, ErrorCode.COORDINATOR_NOT_AVAILABLE) if reply is None else reply
+            hides = is_hidden(answer)
             if ears is not None:
-                ears.mapped_answered(held.ref, answer)
-            (take or partial(self.deliver, held.ref))(answer)
+                ears.mapped_answered(held.ref, _unsaid(held.request) if hides else answer)
+            if not hides:
+                (take or partial(self.deliver, held.ref))(answer)
             then(answer)
 
         self.roster.hears(held.via, held.client, held.request)

@@ -262,17 +262,24 @@ class TakeOverMove(OneByOne[Event]):
 
     def _pass_home(self, member_id: MemberId, held: Held) -> None:
         """To its broker, as before the move."""
-        hear = partial(self._hear_of_end, member_id)
+        road = self._around.home(self._group_id, member_id)
+        is_outrun = partial(self._is_beat_outrun, member_id, road)
+
+        def hear(reply: GroupReply) -> None:
+            if is_outrun(reply):
+                self._pass_on(member_id, held)
+            else:
+                self._hear_of_end(member_id, reply)
 
         def take(reply: GroupReply) -> None:
-            self._ways.deliver(held.ref, reply)
+            if not is_outrun(reply):
+                self._ways.deliver(held.ref, reply)
             hear(reply)
 
-        road = self._around.home(self._group_id, member_id)
         if road is Road.MAPPED:
             self._mapped.pass_on(held.ref, held.client, held.via, held.request, take)
         elif road is Road.PASS:
-            self._ways.to_broker(held, then=hear)
+            self._ways.to_broker(held, then=hear, is_hidden=is_outrun)
         else:
             self._ways.by_road(held, road)
 
@@ -307,6 +314,15 @@ class TakeOverMove(OneByOne[Event]):
             self._ways.to_broker(held, take)
         else:
             self._ways.by_road(held, road)
+
+    def _is_beat_outrun(self, member_id: MemberId, road: Road, reply: GroupReply) -> bool:
+        """Whether a heartbeat was passed on before its member was asked by another connection, and came behind that: to
+        a classic one of a consumer member a broker says 25. Its client would join anew, and what it had be nobody's
+        until its session is over. A mapping ends with that word: who is not taken over yet can't be any more.
+        """
+        is_refused = isinstance(reply, HeartbeatReply) and reply.error is ErrorCode.UNKNOWN_MEMBER_ID
+        is_taken = self.state.members[member_id].stage is Stage.TAKEN
+        return is_refused and (is_taken or (road is Road.PASS and self._is_held(member_id)))
 
     def _is_outrun(self, member_id: MemberId, reply: GroupReply) -> bool:
         is_switched = self._is_held(member_id) or self.state.members[member_id].stage is Stage.TAKEN

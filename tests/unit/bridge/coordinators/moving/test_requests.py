@@ -181,6 +181,20 @@ def test_what_goes_to_the_broker_is_heard_by_who_follows_members() -> None:
     assert ears.heard == [SYNC, reply]
 
 
+def test_answer_that_its_client_does_not_see_is_no_word_on_its_member() -> None:
+    """Who follows the member would take it for gone; whoever asks anew has the answer."""
+    roads, ears, heard = Roads(), Ears(), list[Reply]()
+    roads.ways.ears = lambda: ears
+    gone, alive = HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID), HeartbeatReply(ErrorCode.NONE)
+    for number in (1, 2):
+        roads.ways.to_broker(held(BEAT, number), then=heard.append, is_hidden=gone.__eq__)
+    roads.via.answer(lambda _: gone)
+    roads.via.answer(lambda _: alive)
+    assert [reply for _, reply in roads.replies] == [alive]
+    assert heard == [gone, alive]
+    assert ears.heard == [BEAT, BEAT, HeartbeatReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), alive]
+
+
 def nobody(member_id: MemberId) -> None:
     """No session has ended, so nobody is told that he is no member."""
     raise AssertionError(f"{member_id} was told")
