@@ -205,7 +205,7 @@ async def _serve_groups(config: Config, say: Say, read_again: ReadAgain, owner: 
             admin_files = renewed(door, config.settings.certificates_watch_ms)
             start_job(nursery, failures, CERTIFICATES, admin_files.keep_looking)
             configured.renew = partial(_renew, config, (proxy.certificates, admin_files), sources.tokens)
-            ears = _ears(watch, router, proxy, moving)
+            ears = _ears(watch, between, proxy, moving)
             surveys = _surveys(configured, proxy.cluster, questions, sources.snapshots, ears)
             _let_moves_ask(moving, surveys, proxy.cluster)
             sources = replace(sources, reloading=configured, moves=moving.live, surveys=surveys)
@@ -252,6 +252,7 @@ def _services(between: Between, moving: Moving, counters: Counters) -> Services:
         counters=counters,
         failures=groups.supervised,
         router=between.router,
+        old_commits=between.old_commits,
         known_groups=KnownGroups(
             translates=between.upstream.translates,
             is_known=stays.is_known,
@@ -389,15 +390,16 @@ async def _reconverts(known: KnownAbilities) -> bool | None:
     return None if policy is None else policy.downgrades
 
 
-def _ears(watch: Watch, router: Router, proxy: Proxy, moving: Moving) -> Ears:
+def _ears(watch: Watch, between: Between, proxy: Proxy, moving: Moving) -> Ears:
     clock, began_ms = TrioClock(), TrioClock().now_ms()
     return Ears(
         tracks=watch.tracks,
-        road=router.road,
+        road=between.router.road,
         seats=moving.seats,
         profile=moving.profile,
         listening_s=lambda: (clock.now_ms() - began_ms) / 1000,
         addresses=lambda: (proxy.bootstrap, *proxy.broker_addresses.values()),
+        old_commits=between.old_commits,
     )
 
 

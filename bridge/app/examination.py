@@ -136,10 +136,11 @@ def login_of(cluster: UpstreamCluster) -> Login:
 
 def broker_facts(found: BrokerFound) -> BrokerFacts:
     """What a broker told, in the words of the migration room."""
-    error = found.settings.error
+    error, commits = found.settings.error, found.versions.get(ApiKey.OFFSET_COMMIT)
     return BrokerFacts(
         node_id=found.node_id,
         offers_consumer_heartbeat=ApiKey.CONSUMER_GROUP_HEARTBEAT in found.versions,
+        first_commit_version=None if commits is None else commits.lowest,
         features={one.name: one.max_level for one in found.features.finalized},
         supported={one.name: one.highest for one in found.features.supported},
         settings=found.settings.values,

@@ -1,7 +1,7 @@
 """Puts together what moves live groups: the router, the roads of moves, and where groups were moved to before."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from bridge.coordinators.embedded.groups import EmbeddedGroups
@@ -25,6 +25,7 @@ from bridge.migration.route import Road, Router
 from bridge.net.reply_routes import ReplyRoutes
 from bridge.ports import Broker, Clock, Coordinators
 from bridge.session.contracts import Groups, Passing
+from bridge.session.old_commits import OldCommits
 from translators.classic_member.member_records import profile_of
 from translators.classic_member.profile import Profile
 from translators.dialects.ids import GroupId, MemberId, MemberRef, Via
@@ -72,6 +73,7 @@ class Between:
     clock: Clock
     wall_ms: Callable[[], int]
     passing: Passing
+    old_commits: OldCommits = field(default_factory=OldCommits)
 
 
 def put_together(between: Between) -> Moving:
@@ -111,7 +113,14 @@ def put_together(between: Between) -> Moving:
         wall_ms=between.wall_ms,
     )
     via_of = partial(_via_of, roster, embedded, between.upstream)
-    look = Look(broker=between.broker, ears=ears, access=routes.access, via_of=via_of, road_of=router.road)
+    look = Look(
+        broker=between.broker,
+        ears=ears,
+        access=routes.access,
+        via_of=via_of,
+        road_of=router.road,
+        old_commits=between.old_commits,
+    )
     parts.candidates.preflight.see, parts.candidates.preflight.listen = look.see, ears.note_ways
     live = LiveMoves(parts, embedded.supervised)
     between.upstream.tell_of_the_gone(live.forgotten)

@@ -1,7 +1,7 @@
 """The door to looks at the whole cluster: what they are taken with, and when their code is loaded."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ from bridge.migration.route import Road
 from bridge.net.cluster import UpstreamCluster
 from bridge.ports import Broker
 from bridge.session.broker_addresses import Address
+from bridge.session.old_commits import OldCommits
 from bridge.telemetry.following.tracks import GroupTrack
 from translators.classic_member.profile import Profile
 from translators.dialects.ids import GroupId, MemberId, MemberRef
@@ -31,7 +32,7 @@ SURVEYS = "bridge.app.surveys"
 class Ears:
     """What is heard and told here: the groups that are followed (None: nobody follows any), the road of each, as whom
     brokers know its members where their clients say other ids, what classic clients said that are translated, since
-    when, and the addresses that clients are told.
+    when, the addresses that clients are told, and who commits in a version that Kafka 4 does not take.
     """
 
     tracks: Callable[[], Mapping[GroupId, GroupTrack] | None]
@@ -40,6 +41,7 @@ class Ears:
     profile: Callable[[MemberRef], Profile | None]
     listening_s: Callable[[], float]
     addresses: Callable[[], Iterable[Address]]
+    old_commits: OldCommits = field(default_factory=OldCommits)
 
 
 class CurrentConfig(Protocol):

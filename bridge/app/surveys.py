@@ -20,6 +20,7 @@ from bridge.migration.route import Road
 from bridge.net.broker_connection import connect
 from bridge.net.cluster_survey import BrokerFound, ClusterSurvey, GroupsFound
 from bridge.ports import BrokerUnreachable
+from bridge.session.old_commits import OldCommits
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol as SpokenProtocol
 from translators.dialects.admin import DescribedGroup, ListedGroup
@@ -175,7 +176,10 @@ class AppSurveys:
                 group_id,
                 HeardGroup(
                     road=Road(summary.road),
-                    members={MemberId(one.member_id): _viewed(one, said[one.member_id]) for one in members},
+                    members={
+                        MemberId(one.member_id): _viewed(one, said[one.member_id], self._ears.old_commits)
+                        for one in members
+                    },
                     state=summary.state,
                     assignor=summary.assignor,
                 ),
@@ -289,7 +293,7 @@ def _member(track: MemberTrack, member_id: MemberId) -> ObservedMember:
     )
 
 
-def _viewed(view: MemberView, heard: ObservedMember | None) -> ObservedMember:
+def _viewed(view: MemberView, heard: ObservedMember | None, old_commits: OldCommits) -> ObservedMember:
     """A member of a group that is coordinated here, with what was heard of it."""
     return ObservedMember(
         member_id=MemberId(view.member_id),
@@ -308,4 +312,5 @@ def _viewed(view: MemberView, heard: ObservedMember | None) -> ObservedMember:
         assignment_data=UserData.NONE,
         is_behind_bridge=True,
         partition_count=sum(len(topic.partitions) for topic in view.assigned),
+        has_old_commits=old_commits.are_of(view.client_id, view.client_host),
     )

@@ -51,7 +51,7 @@ class BrokerAbilities:
 
     `session_min_ms` and `session_max_ms` bound classic members (`group.min.session.timeout.ms`); the sizes are
     `group.max.size` and `group.consumer.max.size`; `consumer_session_ms` is the session of members of the consumer
-    protocol.
+    protocol. `first_commit_version` is the lowest OffsetCommit that all of them take.
     """
 
     takeover: TakeOverWay = TakeOverWay.UNKNOWN
@@ -62,6 +62,7 @@ class BrokerAbilities:
     classic_size_max: int | None = None
     consumer_size_max: int | None = None
     consumer_session_ms: int | None = None
+    first_commit_version: int | None = None
     login: Login = Login.UNKNOWN
 
     @property

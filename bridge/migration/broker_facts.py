@@ -26,13 +26,15 @@ STRICTEST_FIRST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerFacts:
-    """What one broker told: levels of the cluster's features that are on, highest levels that it supports, settings.
+    """What one broker told: levels of the cluster's features that are on, highest levels that it supports, settings,
+    and the lowest OffsetCommit that it takes.
 
     `hides_settings` names the error with which it refused to show settings, "" if it showed them.
     """
 
     node_id: int
     offers_consumer_heartbeat: bool = False
+    first_commit_version: int | None = None
     features: Mapping[str, int] = field(default_factory=dict)
     supported: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +56,7 @@ def read_abilities(brokers: Sequence[BrokerFacts], login: Login) -> BrokerAbilit
     if not brokers:
         return BrokerAbilities(login=login)
     policies = {policy for broker in brokers if (policy := _policy(broker)) is not None}
+    first_commits = [broker.first_commit_version for broker in brokers]
     return BrokerAbilities(
         takeover=max((_takeover(broker) for broker in brokers), key=list(TakeOverWay).index),
         known=Known.READ,
@@ -63,6 +66,7 @@ def read_abilities(brokers: Sequence[BrokerFacts], login: Login) -> BrokerAbilit
         classic_size_max=_number(brokers, "group.max.size", min),
         consumer_size_max=_number(brokers, "group.consumer.max.size", min),
         consumer_session_ms=_number(brokers, "group.consumer.session.timeout.ms", max),
+        first_commit_version=max((one for one in first_commits if one is not None), default=None),
         login=login,
     )
 

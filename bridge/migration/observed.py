@@ -58,7 +58,8 @@ class ObservedMember:
     `assignors` are those it offers, in its order, () where nobody told; so are `topics`, and `pattern` is None then.
     `is_readable` is false if its subscription or assignment is none of the consumer protocol. `is_behind_bridge` says
     whether it was heard here, None while nobody can tell. `hidden_topics` are topics of its subscription that its
-    principal may not describe, None where that was asked and nobody told.
+    principal may not describe, None where that was asked and nobody told. `has_old_commits` says that its client was
+    heard to commit in a version that Kafka 4 does not take.
     """
 
     member_id: MemberId
@@ -79,6 +80,7 @@ class ObservedMember:
     is_behind_bridge: bool | None = None
     hidden_topics: tuple[str, ...] | None = ()
     partition_count: int | None = None
+    has_old_commits: bool = False
 
     @property
     def rebalancing(self) -> Rebalancing:

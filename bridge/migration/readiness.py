@@ -24,6 +24,8 @@ OF_A_LOOK = frozenset(
     {"EB-MOVE-107", "EB-MOVE-108", "EB-MOVE-116", "EB-MOVE-118", "EB-MOVE-119", "EB-MOVE-122", "EB-MOVE-132"}
 )
 """Reasons that a look at the group alone gives, whatever brokers can do."""
+OLD_COMMIT_VERSION = 1
+"""Kafka 4 begins at 2 (KIP-896)."""
 STICKY_ASSIGNORS = frozenset({"sticky", "cooperative-sticky"})
 
 
@@ -50,7 +52,7 @@ def assess(group: ObservedGroup, abilities: BrokerAbilities, destination: Road) 
         # In the middle of a move, and where ids are mapped, it is the broker that coordinates.
         is_passing = group.road not in (Road.EMBEDDED, Road.UPSTREAM)
         by_way = () if is_passing or destination is Road.PASS else _CHECKS[Road.PASS]
-        checks = (*_ALWAYS, *_BEFORE_ANY, *by_way, *_CHECKS[destination])
+        checks = (*_ALWAYS, *_BEFORE_ANY, *by_way, *_CHECKS[destination], *_TO_STAY.get(destination, ()))
     return Assessment(destination, tuple(reason for check in checks for reason in check(Seen(group, abilities))))
 
 
@@ -420,6 +422,22 @@ def _check_way_back(seen: Seen) -> Iterator[Reason]:
         )
 
 
+def _check_old_commits(seen: Seen) -> Iterator[Reason]:
+    first = seen.abilities.first_commit_version
+    old = [member for member in seen.group.members if member.has_old_commits]
+    if old and first is not None and first > OLD_COMMIT_VERSION:
+        yield Reason(
+            "EB-MOVE-145",
+            f"{_doing(old, 'commits', 'commit')} by OffsetCommit {OLD_COMMIT_VERSION}, which these brokers do not take"
+            f" (they begin at {first}, as Kafka 4 does): the bridge asks them in the next version, and on road pass"
+            " nobody does, so that such a client reads on and never commits again",
+            "upgrade these clients' library, or tell it the version of its brokers (sarama: Version of 0.11 or newer),"
+            " and order it again when they have committed; or leave the group where it is",
+            Weight.DISTURBS,
+            _ids(old),
+        )
+
+
 _ALWAYS: tuple[Check, ...] = (_check_kind, _check_members)
 _BEFORE_ANY: tuple[Check, ...] = (_check_rest, _check_blobs)
 _CHECKS: Mapping[Road, tuple[Check, ...]] = {
@@ -449,6 +467,12 @@ _CHECKS: Mapping[Road, tuple[Check, ...]] = {
         _check_way_back,
     ),
 }
+
+
+_TO_STAY: Mapping[Road, tuple[Check, ...]] = {Road.PASS: (_check_old_commits,)}
+"""Of who only comes by this road on its way to another nothing of this is to be feared: until its client joins anew
+the bridge still maps what it says.
+"""
 
 
 def _strangers(group: ObservedGroup) -> list[ObservedMember]:

@@ -43,6 +43,7 @@ from bridge.session.contracts import Groups, Passing
 from bridge.session.counters import Counters, Statistics
 from bridge.session.grants import Grants
 from bridge.session.group_requests import NOTHING_KNOWN, KnownGroups
+from bridge.session.old_commits import OldCommits
 from bridge.session.open_connections import OpenConnections
 from bridge.session.requests import Rejected
 from bridge.supervision import (
@@ -94,6 +95,8 @@ class Services:
     """What those behind `groups` know of where groups live; `place` finds it out where they don't."""
     place: Place = no_place
     report_kind: ReportKind = lambda _group_id, _kind: None
+    old_commits: OldCommits = field(default_factory=OldCommits)
+    """Hears who commits in a version that Kafka 4 does not take."""
     recalled: str | None = None
     """What an earlier life knew of the cluster, see `cluster_memory`; `keep` takes what the next one shall know."""
     keep: Callable[[str], None] = lambda _: None
@@ -115,6 +118,7 @@ class Proxy:
             known_groups=services.known_groups,
             report_kind=services.report_kind,
             logins=None if settings.logins is None else settings.logins.read(),
+            old_commits=services.old_commits,
         )
         self._shared = Shared(
             rules=rules,

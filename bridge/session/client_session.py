@@ -1,7 +1,7 @@
 """One client connection as a plain object: what it sent is cut and decided on, and every answer finds its place."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from bridge.session.group_requests import (
 )
 from bridge.session.limits import LARGE_BODY_BYTES, Limits, kept_bytes
 from bridge.session.login import Login
+from bridge.session.old_commits import OldCommits
 from bridge.session.outbox import SMALL_REQUEST_BYTES, Outbox, Slot
 from bridge.session.remembered_answers import Remembered
 from bridge.session.requests import OF_OFFSETS, Head, Rejected, RequestCutter, held_whole, produce_is_answered
@@ -81,6 +82,7 @@ class Rules:
     report_kind: ReportKind = lambda _group_id, _kind: None
     logins: BridgeLogins | None = None
     """Clients log in at the bridge; None: at brokers, or nowhere."""
+    old_commits: OldCommits = field(default_factory=OldCommits)
 
 
 FindEnding = Callable[[bytes | memoryview], Ended | None]
@@ -152,6 +154,7 @@ class ClientSession:
     __slots__ = (
         "_groups",
         "_holds",
+        "_old_commits",
         "_passing",
         "_principal",
         "_report_kind",
@@ -193,6 +196,7 @@ class ClientSession:
         self._groups = GroupRequests(rules.router, limits.elements_max, limits.names_max, rules.known_groups)
         self._report_kind = rules.report_kind
         self._passing = passing
+        self._old_commits = rules.old_commits
         self._holds = rules.known_groups.holds
 
     def hold_back(self) -> None:
@@ -429,6 +433,7 @@ class ClientSession:
         slot, kept = self._reserve(header), header.frame_bytes
         if header.api_key in OF_OFFSETS:
             kept = kept_bytes(kept, found.request if isinstance(found, Taken) else found.merge.request)
+            self._old_commits.note(header.api_key, header.api_version, self.identity)
         if kept >= SMALL_REQUEST_BYTES:
             self.outbox.keep_request(slot, kept)
         if isinstance(found, DividedRequest):

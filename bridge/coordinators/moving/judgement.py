@@ -83,6 +83,7 @@ def _observed(member: ClassicMember, sight: Sight) -> ObservedMember:
         assignment_data=_user_data(member),
         is_behind_bridge=True,
         hidden_topics=None if member.member_id in sight.unasked else sight.hidden_topics.get(member.member_id, ()),
+        has_old_commits=member.member_id in sight.old_commits,
     )
 
 

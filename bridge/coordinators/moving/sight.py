@@ -17,6 +17,7 @@ from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
 from bridge.ports import Broker, BrokerUnreachable
 from bridge.session.contracts import Access
+from bridge.session.old_commits import OldCommits
 from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer_protocol import MalformedBlob
 from translators.dialects.errors import ErrorCode, quote
@@ -57,13 +58,15 @@ class Sight:
     """What was seen; what could not be looked at is said, and is not the same as nothing.
 
     `unheard` said nothing here while they were waited for. `unasked` are members of which nobody told which topics they
-    may not describe. `has_foreign_commits` is None where committed offsets could not be compared.
+    may not describe. `has_foreign_commits` is None where committed offsets could not be compared. `old_commits` are
+    members whose clients were heard to commit in a version that Kafka 4 does not take.
     """
 
     hidden_topics: Mapping[MemberId, tuple[TopicName, ...]] = field(default_factory=dict)
     has_foreign_commits: bool | None = False
     unheard: frozenset[MemberId] = frozenset()
     unasked: frozenset[MemberId] = frozenset()
+    old_commits: frozenset[MemberId] = frozenset()
 
 
 NOTHING_SEEN = Sight()
@@ -257,6 +260,7 @@ class Look:
     access: Access
     via_of: Callable[[GroupId, MemberId], Via | None]
     road_of: Callable[[GroupId, MemberId], Road]
+    old_commits: OldCommits = field(default_factory=OldCommits)
 
     async def see(self, order: MoveOrder, origin: Road, members: Mapping[MemberId, ClassicMember], tell: Tell) -> Sight:
         """What there is to see of these members, who have a part in the order: topics and commits only of those that
@@ -266,7 +270,7 @@ class Look:
         # On the way back to pass nobody's commits change hands: they are the broker's before and after.
         is_from_pass = origin is Road.PASS and order.destination is not Road.PASS
         if not (is_to_upstream or is_from_pass):
-            return NOTHING_SEEN
+            return Sight(old_commits=self._with_old_commits(members))
         vias = await self._hear(order.group_id, members, tell)
         silent = self._passing(order.group_id, members) - vias.keys()
         # A mapped member has its seat by this bridge, however long it is silent.
@@ -302,6 +306,11 @@ class Look:
             if is_from_pass and partitions:
                 nursery.start_soon(look_at_commits)
         return Sight(hidden, is_foreign[0] if is_foreign else False, unheard, frozenset(unasked))
+
+    def _with_old_commits(self, members: Mapping[MemberId, ClassicMember]) -> frozenset[MemberId]:
+        clients = {member_id: member.client for member_id, member in members.items()}
+        are_of = self.old_commits.are_of
+        return frozenset(one for one, client in clients.items() if are_of(client.client_id, client.client_host))
 
     async def _hear(self, group_id: GroupId, members: Collection[MemberId], tell: Tell) -> Mapping[MemberId, Via]:
         """By which connection each member can be asked, if that is known: of those that pass the next word is waited

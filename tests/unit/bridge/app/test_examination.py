@@ -24,7 +24,7 @@ from bridge.wire.api_versions import (
 )
 from bridge.wire.apis import ApiKey
 from bridge.wire.own_questions import BrokerSettings
-from bridge.wire.versions import KNOWN
+from bridge.wire.versions import KNOWN, VersionRange, VersionTable
 from tests.support.memory_cluster import MemoryCluster
 from translators.dialects.admin import DeleteGroups
 from translators.dialects.classic import HeartbeatReply, JoinGroupReply, LeaveGroup, LeaveGroupReply, SyncGroupReply
@@ -145,6 +145,14 @@ def test_admin_api_in_tls_is_not_said_to_be_without() -> None:
     """The doctor warned of tokens that can be read along, and told to set what was set."""
     inside = ["admin.listen=0.0.0.0:9190", "admin.tls=true", "admin.tls.certificate.path=admin.pem"]
     assert not bridge_facts(load(None, {}, inside)).is_admin_in_the_clear
+
+
+@pytest.mark.parametrize(
+    ("versions", "first"), [({}, None), ({ApiKey.OFFSET_COMMIT: VersionRange(2, 10)}, 2)], ids=["untold", "told"]
+)
+def test_first_commit_that_a_broker_takes_is_what_it_offers(versions: VersionTable, first: int | None) -> None:
+    """By its ApiVersions, which any client may ask for."""
+    assert broker_facts(BrokerFound(node_id=1, versions=versions)).first_commit_version == first
 
 
 def test_refused_settings_are_named() -> None:

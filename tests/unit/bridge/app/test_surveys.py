@@ -20,6 +20,7 @@ from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.cluster import UpstreamCluster
 from bridge.net.cluster_memory import Entrance
 from bridge.session.broker_addresses import Address
+from bridge.session.old_commits import OldCommits
 from bridge.telemetry.following.joins import Inputs
 from bridge.telemetry.following.tracks import GroupTrack, MemberTrack
 from bridge.telemetry.schema.terms import Protocol
@@ -38,7 +39,7 @@ from translators.dialects.admin import (
 from translators.dialects.classic import Protocol as ClassicProtocol
 from translators.dialects.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicName
+from translators.dialects.ids import ClientIdentity, GroupId, MemberId, MemberRef, TopicName
 from translators.dialects.offsets import FetchedGroup, FetchedPartition, FetchedTopic, OffsetFetchReply
 
 GROUP, MEMBER = GroupId("g"), MemberId("m-1")
@@ -118,6 +119,7 @@ class Known:
 
     seats: Seats = field(default_factory=dict)
     profiles: Mapping[MemberRef, Profile] = field(default_factory=dict)
+    old_commits: OldCommits = field(default_factory=OldCommits)
 
 
 NOTHING_KNOWN = Known()
@@ -140,6 +142,7 @@ def surveys(
         profile=known.profiles.get,
         listening_s=lambda: 60.0,
         addresses=lambda: (Address("127.0.0.1", 1),),
+        old_commits=known.old_commits,
     )
     parts = SurveyParts(
         configured=StillConfigured(),
@@ -263,6 +266,17 @@ async def test_groups_that_are_coordinated_here_are_in_it() -> None:
         True,
     )
     assert [member.partition_count for member in one.group.members] == [4, 0]
+
+
+async def test_member_that_was_heard_to_commit_in_an_old_version_is_told_of() -> None:
+    """Where its brokers do not take it: the way to pass is said to end its commits."""
+    heard, (first, second) = OldCommits(), ORDERS.members
+    heard.note(ApiKey.OFFSET_COMMIT, 1, ClientIdentity(client_id=first.client_id, client_host=first.client_host))
+    upstream = cluster({**told(), ApiKey.LIST_GROUPS: replies(ApiKey.LIST_GROUPS, EMPTY)})
+    census = await surveys(upstream, {}, StillSnapshots(), known=Known(old_commits=heard)).census()
+    (one,) = census.groups
+    found = {member.member_id: member.has_old_commits for member in one.group.members}
+    assert found == {first.member_id: True, second.member_id: False}
 
 
 EMPTY = ListGroupsReply(error=ErrorCode.NONE, groups=())

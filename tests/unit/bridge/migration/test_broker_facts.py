@@ -40,6 +40,15 @@ def test_one_broker_is_read_as_it_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "first"), [((2, 2), 2), ((0, 2), 2), ((1, None), 1), ((None, None), None), ((0, 1), 1)]
+)
+def test_first_commit_is_the_one_that_all_brokers_take(told: tuple[int | None, ...], first: int | None) -> None:
+    """Of brokers that are just being upgraded, too; of one that told nothing nothing is known."""
+    brokers = [replace(KAFKA_43, first_commit_version=one) for one in told]
+    assert read_abilities(brokers, Login.OPEN).first_commit_version == first
+
+
+@pytest.mark.parametrize(
     ("highest", "release", "takeover"),
     [
         (30, "4.2 or newer", TakeOverWay.IN_PLACE),

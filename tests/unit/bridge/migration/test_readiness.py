@@ -144,6 +144,30 @@ def test_what_stands_in_the_way_back_to_pass(
     assert codes(group, able, Road.PASS) == [(code, weight)]
 
 
+@pytest.mark.parametrize("road", [Road.EMBEDDED, Road.UPSTREAM])
+@pytest.mark.parametrize(
+    ("first_version", "destination", "is_told"),
+    [
+        (2, Road.PASS, True),
+        (1, Road.PASS, False),
+        (0, Road.PASS, False),
+        (None, Road.PASS, False),
+        (2, Road.EMBEDDED, False),
+        (2, Road.UPSTREAM, False),
+    ],
+)
+def test_client_that_brokers_take_no_commit_of_is_told_of_before_it_passes(
+    first_version: int | None, destination: Road, is_told: bool, road: Road
+) -> None:
+    """Its group works on either other road, and by the way of pass to it; there it reads on and never commits again."""
+    group = replace(with_member(has_old_commits=True), road=road)
+    able = replace(ABLE, first_commit_version=first_version)
+    assert codes(group, able, destination) == ([("EB-MOVE-145", Weight.DISTURBS)] if is_told else [])
+    for reason in assess(group, able, destination).reasons:
+        assert reason.members == (OTHER.member_id,)
+        assert reason.text.startswith("1 member (b) commits by OffsetCommit 1, which these brokers do not take")
+
+
 def test_members_of_the_brokers_own_stay_what_they_are_on_the_way_back() -> None:
     """On upstream the bridge passes their requests on; only who was taken over is given back."""
     group = replace(with_member(protocol=MemberProtocol.CONSUMER), road=Road.UPSTREAM)

@@ -24,6 +24,7 @@ from bridge.session.close_reasons import CloseReason
 from bridge.session.contracts import Hear, PassingRequest
 from bridge.session.group_requests import KnownGroups, Unplaced
 from bridge.session.limits import KEPT_PARTITION_BYTES, READ_ELEMENT_BYTES, Limits
+from bridge.session.old_commits import OldCommits
 from bridge.session.remembered_answers import Remembered
 from bridge.session.requests import Head, Rejected
 from bridge.wire.api_versions import ApiVersionsAnswer, read_api_versions
@@ -264,6 +265,21 @@ def test_question_is_never_older_than_what_can_be_written() -> None:
     assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, offered()) == 2
     newer = Offered(broker={ApiKey.OFFSET_COMMIT: VersionRange(3, 10)}, answer=ApiVersionsAnswer())
     assert one.version_to_ask(slot, ApiKey.OFFSET_COMMIT, newer) == 10
+
+
+@pytest.mark.parametrize(("group_id", "version", "is_old"), [(OURS, 1, True), (OURS, 2, False), (THEIRS, 1, False)])
+def test_client_that_commits_in_a_version_before_the_first_is_remembered(
+    group_id: GroupId, version: int, is_old: bool
+) -> None:
+    """Of a group that the bridge coordinates: what passes is between the client and its broker."""
+    heard = OldCommits()
+    one = ClientSession(replace(RULES, old_commits=heard), 1, "10.0.0.9", SeenGroups())
+    # Version 2 has a retention in front of its topics, which none are named here.
+    retention = b"\xff" * (8 if version == 2 else 0)
+    named = len(group_id).to_bytes(2, "big") + group_id.encode()
+    body = named + b"\x00\x00\x00\x01\x00\x01m" + retention + bytes(4)
+    decide(one, request(ApiKey.OFFSET_COMMIT, version, 7, body, client_id="sarama"))
+    assert heard.are_of("sarama", "10.0.0.9") is is_old
 
 
 def test_answer_that_somebody_wants_to_see_is_held_and_shown() -> None:

@@ -77,6 +77,16 @@ def test_members_that_come_by_another_way_are_a_reason_where_they_count() -> Non
     assert codes(judge(MoveOrder(GROUP, Road.EMBEDDED), Road.PASS, members, ABLE, elsewhere)) == ["EB-MOVE-132"]
 
 
+def test_client_whose_commits_brokers_do_not_take_stays_unless_it_is_ordered_all_the_same() -> None:
+    """There it reads on and never commits again; whoever knows that may want it all the same, to be rid of a bridge."""
+    members, seen = {one.member_id: one for one in (member(),)}, Sight(old_commits=frozenset({MemberId("a")}))
+    newer = replace(ABLE, first_commit_version=2)
+    assert codes(foretell(TO_PASS, Road.EMBEDDED, members, newer, seen).obstacles) == ["EB-MOVE-145"]
+    assert codes(foretell(TO_PASS, Road.EMBEDDED, members, ABLE, seen).obstacles) == []
+    anyway = replace(TO_PASS, allow_rebalance=True)
+    assert codes(foretell(anyway, Road.EMBEDDED, members, newer, seen).obstacles) == []
+
+
 def test_what_an_operator_may_mend_at_brokers_is_told_apart() -> None:
     """They are asked anew at the next order; what a look at the group has shown they can't help."""
     members = {one.member_id: one for one in (member(),)}

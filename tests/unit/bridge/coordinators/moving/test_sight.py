@@ -24,6 +24,8 @@ from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MoveOrder, Obstacle
 from bridge.migration.route import Road
 from bridge.ports import BrokerUnreachable
+from bridge.session.old_commits import OldCommits
+from bridge.wire.apis import ApiKey
 from tests.support.embedded_world import FakeBroker, FakeVia
 from tests.support.moving_world import BLOB
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
@@ -257,6 +259,18 @@ async def test_only_members_that_are_heard_here_are_looked_at(autojump_clock: Mo
     before = broker.looks
     await it.see(MoveOrder(GROUP, Road.EMBEDDED), Road.UPSTREAM, {MemberId("a"): member("a")}, told.append)
     assert (broker.looks, len(via.open)) == (before, 1)
+
+
+@pytest.mark.parametrize(("to", "is_told"), [(Road.PASS, True), (Road.UPSTREAM, False)])
+async def test_who_commits_in_an_old_version_is_seen_on_the_way_to_pass(
+    to: Road, is_told: bool, autojump_clock: MockClock
+) -> None:
+    """On road upstream the bridge goes on to commit for it."""
+    a, heard = MemberId("a"), OldCommits()
+    heard.note(ApiKey.OFFSET_COMMIT, 1, CLIENT)
+    it = replace(look_of(Offsets(), FakeVia(), {}, {a: Road.EMBEDDED}), old_commits=heard)
+    seen = await it.see(MoveOrder(GROUP, to), Road.EMBEDDED, {a: member("a")}, lambda _: None)
+    assert seen.old_commits == (frozenset({a}) if is_told else frozenset())
 
 
 @pytest.mark.parametrize("to", [Road.UPSTREAM, Road.EMBEDDED])
