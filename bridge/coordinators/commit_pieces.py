@@ -5,8 +5,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import NamedTuple
 
 from bridge.coordinators.arrivals import request_fields
+from bridge.coordinators.by_connection import OfConnections
 from bridge.coordinators.offset_requests import Commit, front_door_first, refuse_commit
 from bridge.log_lines import EMBEDDED
 from bridge.session.contracts import BrokerAccess, Deliver
@@ -50,6 +52,13 @@ class _Wanted:
     replies: list[OffsetCommitReply] = field(default_factory=list)
 
 
+class _Place(NamedTuple):
+    """In the line of which group a request stands, and by which connection it came."""
+
+    connection: int
+    group_id: GroupId
+
+
 class CommitPieces:
     """In front of whoever carries out commits (`begin`), and behind it (`deliver`); `wake` has `go_on` called soon.
 
@@ -65,6 +74,8 @@ class CommitPieces:
         self._wake = wake
         self._road = road
         self._lines: dict[GroupId, deque[_Wanted | _Behind]] = {}
+        self._places: OfConnections[RequestRef, _Place] = OfConnections(lambda place: place.connection)
+        """In which line each request is."""
         self._under_way: dict[RequestRef, GroupId] = {}
         """Large commits of which a piece was begun; each is the first of its line."""
         self._begun: RequestRef | None = None
@@ -81,7 +92,7 @@ class CommitPieces:
                 return
             line = self._lines[request.group_id] = deque()
             self._go_on_with(request.group_id)
-        line.append(_Wanted(ref, way, request, deque(pieces_of(request))))
+        self._stand_behind(request.group_id, _Wanted(ref, way, request, deque(pieces_of(request))))
 
     def keeps(self, ref: RequestRef, request: GroupRequest, go_on: Callable[[], None]) -> bool:
         """Whether a request, no commit, waits for `go_on` to be called: brokers carry out what comes by one connection
@@ -93,7 +104,7 @@ class CommitPieces:
         for group_id in group_ids(request):
             line = self._lines.get(group_id, ())
             if any(one.ref.connection == ref.connection for one in line):
-                self._lines[group_id].append(_Behind(ref, request, go_on))
+                self._stand_behind(group_id, _Behind(ref, request, go_on))
                 return True
         return False
 
@@ -111,7 +122,7 @@ class CommitPieces:
         if isinstance(reply, OffsetCommitReply):
             wanted.replies.append(reply)
         if not wanted.left:
-            line.popleft()
+            self._take_first(line)
             are_by_id = not any(topic.name for topic in wanted.request.topics)
             self._deliver(ref, merged(wanted.replies, are_by_id=are_by_id))
         self._go_on_with(group_id)
@@ -125,7 +136,7 @@ class CommitPieces:
         if not line:
             del self._lines[group_id]
         elif isinstance(first := line[0], _Behind):
-            line.popleft()
+            self._take_first(line)
             self._go_on_with(group_id)
             self._let_go(first)
         else:
@@ -139,9 +150,8 @@ class CommitPieces:
 
     def forget(self, connection: int) -> None:
         """The connection is gone: what was not begun never will be, but for a farewell, which is said once."""
-        for group_id, line in self._lines.items():
-            if not any(one.ref.connection == connection for one in line):
-                continue
+        for group_id in dict.fromkeys(place.group_id for place in self._places.lose(connection).values()):
+            line = self._lines[group_id]
             if line[0].ref.connection == connection and self._under_way.pop(line[0].ref, None) is not None:
                 self._go_on_with(group_id)
             self._lines[group_id] = deque(
@@ -149,6 +159,13 @@ class CommitPieces:
                 for one in line
                 if one.ref.connection != connection or (isinstance(one, _Behind) and one.is_farewell)
             )
+
+    def _stand_behind(self, group_id: GroupId, one: _Wanted | _Behind) -> None:
+        self._lines[group_id].append(one)
+        self._places[one.ref] = _Place(one.ref.connection, group_id)
+
+    def _take_first(self, line: deque[_Wanted | _Behind]) -> None:
+        self._places.pop(line.popleft().ref, None)
 
     def _let_go(self, behind: _Behind) -> None:
         try:
@@ -162,7 +179,7 @@ class CommitPieces:
         piece = wanted.left.popleft()
         if not wanted.left and not wanted.replies:
             # The commit was one piece only, so what comes behind it need not wait for the broker's word.
-            line.popleft()
+            self._take_first(line)
             self._go_on_with(group_id)
         else:
             self._under_way[wanted.ref] = group_id

@@ -2,10 +2,12 @@
 
 Claims went through all groups of the bridge, and whoever was given partitions was compared with the silent members of
 all groups; for each client that hung up, all that others waited for was looked through, and for each commit all those
-whose broker had died.
+whose broker had died; a client that hung up in a move, behind a large commit or behind a long list cost a look at all
+who waited there.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -14,18 +16,28 @@ from trio.testing import MockClock
 
 from bridge.coordinators.arrivals import Arrival
 from bridge.coordinators.catalog import Catalog
+from bridge.coordinators.commit_pieces import PIECE_PARTITIONS, CommitPieces
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, ForwardingWays
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
+from bridge.coordinators.embedded.view_pieces import PIECE_MEMBERS, ViewPieces
 from bridge.coordinators.exchange import ForgottenIds
+from bridge.coordinators.moving.held_requests import HeldRequests, Sessions, Waiting
+from bridge.coordinators.moving.proof import ProofOfRest
+from bridge.coordinators.moving.requests import Held, Ways
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
-from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request
+from bridge.migration.roster import Roster
+from bridge.migration.route import Router
+from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request, leave_request
 from tests.support.heard import Ears
+from tests.support.judged_orders import member
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
 from tests.support.passing_words import beat, beaten, join, joined, named, sync, synced
 from tests.support.work_done import growth_faults
+from translators.dialects.admin import DescribeGroups
+from translators.dialects.classic import Heartbeat
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import CommitAdmitted, Inquiry
 from translators.dialects.errors import ErrorCode
@@ -180,6 +192,19 @@ def commit_to_a_broker_that_dies(size: int) -> None:
     assert not forwarder.queue.places_of({GROUP})
 
 
+def _inquiry(number: int) -> Inquiry:
+    return Inquiry(
+        group_id=GROUP,
+        member_id=MemberId(f"member-{number}"),
+        member_epoch=1,
+        instance_id=None,
+        rack_id=None,
+        topics=frozenset({TOPIC}),
+        rebalance_timeout_ms=60_000,
+        owned=frozenset({TopicPartition(TOPIC, number)}),
+    )
+
+
 def beat_behind_commits(size: int) -> None:
     """Each member of a group at the broker has a commit on its way, and asks what it has."""
     via = FakeVia(connection=1)
@@ -188,18 +213,79 @@ def beat_behind_commits(size: int) -> None:
     for number in range(size):
         coordinator.begin_commit(RequestRef(0, 1, number), commit_request(1, f"member-{number}", (number,)), 0)
     for number in range(size):
-        asked = Inquiry(
-            group_id=GROUP,
-            member_id=MemberId(f"member-{number}"),
-            member_epoch=1,
-            instance_id=None,
-            rack_id=None,
-            topics=frozenset({TOPIC}),
-            rebalance_timeout_ms=60_000,
-            owned=frozenset({TopicPartition(TOPIC, number)}),
-        )
+        asked = _inquiry(number)
         coordinator.submit(MemberRef(GROUP, asked.member_id, 1), via_of(RequestRef(0, 1, number)), CLIENT, asked)
     assert len(via.open) == size
+
+
+def hang_up_while_looked_for(size: int) -> None:
+    """Each client asks for more groups than are looked at in a turn."""
+    pieces = ViewPieces()
+    for number in range(size):
+        pieces.begin(number, iter([0, PIECE_MEMBERS, 0]), DescribeGroups(group_ids=()), lambda _: None)
+    for number in range(size):
+        pieces.forget(number)
+    pieces.go_on()
+
+
+def hang_up_while_large_commits_wait(size: int) -> None:
+    """Each group has a large commit on its way, of a client of its own, who has said farewell behind it."""
+    pieces = CommitPieces(lambda _ref, _reply: None, lambda: None)
+    large = commit_request(1, "m", tuple(range(PIECE_PARTITIONS + 1)))
+    for number in range(size):
+        group_id, via = GroupId(f"group-{number}"), FakeVia(connection=number)
+        pieces.submit(RequestRef(0, number, 1), via, replace(large, group_id=group_id))
+        farewell = replace(leave_request("m"), group_id=group_id)
+        assert pieces.keeps(RequestRef(0, number, 2), farewell, lambda: None)
+    for number in range(size):
+        pieces.forget(number)
+    assert all(pieces.holds(GroupId(f"group-{number}")) for number in range(size))
+
+
+def hang_up_while_moved(size: int) -> None:
+    """Each member of a group that is moved, as a whole or one by one, has asked for something, as has a newcomer."""
+    whole = HeldRequests[Held](lambda _: None)
+    ways = Ways(Router(()), lambda _: FakeVia(), lambda _ref, _reply: None, {}, Roster())
+    one_by_one = Waiting(ways, Sessions(lambda: 0, {}), lambda _: None)
+    for number in range(size):
+        ref = RequestRef(0, number, 1)
+        beats = Held(ref, CLIENT, via_of(ref), Heartbeat(GROUP, 1, MemberId(f"member-{number}"), None), 0)
+        whole.keep(beats)
+        one_by_one.hold(MemberId(f"member-{number}"), beats)
+        one_by_one.hold_join(replace(beats, request=join_request(f"new-{number}")))
+    for number in range(size):
+        whole.forget(number)
+        one_by_one.forget(number)
+    assert (whole.take(), one_by_one.members(), one_by_one.take_joins()) == ([], (), [])
+
+
+def hang_up_before_the_proof(size: int) -> None:
+    """All members of a group were heard but one, by two connections each, and are to be heard anew."""
+    names = [MemberId(f"member-{number}") for number in range(size + 1)]
+    members = dict.fromkeys(names, member())
+    proof = ProofOfRest(GROUP, members, {}, lambda via: FakeVia(connection=via.connection))
+    for number, name in enumerate(names[:size]):
+        for connection in (number, size + number):
+            proof.hear(via_of(RequestRef(0, connection, 1)), Heartbeat(GROUP, 1, name, None))
+    for number in range(2 * size):
+        proof.disconnected(number)
+    assert not proof.heard
+
+
+def hang_up_behind_commits(size: int) -> None:
+    """Each member of a group at the broker has a commit on its way of what it has lost, and asks what it has."""
+    via = FakeVia(connection=1)
+    coordinator = UpstreamCoordinator(Catalog(), lambda _: via, lambda: MemberId("fresh"), lambda: None)
+    coordinator.knows_topics = True
+    for number in range(size):
+        ref = RequestRef(0, number, 1)
+        coordinator.begin_commit(ref, commit_request(1, f"member-{number}", (number,)), 0)
+        asked = replace(_inquiry(number), owned=frozenset())
+        coordinator.submit(MemberRef(GROUP, asked.member_id, 1), via_of(ref), CLIENT, asked)
+    assert not via.open
+    for number in range(size):
+        coordinator.lose_connection(number)
+    assert len(coordinator.open_questions()) == size
 
 
 @pytest.mark.parametrize("story", [rebalance, fall_silent, claims])
@@ -217,6 +303,11 @@ def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int]
         (forget_ids, 10),
         (commit_to_a_broker_that_dies, 30),
         (beat_behind_commits, 20),
+        (hang_up_while_looked_for, 30),
+        (hang_up_while_large_commits_wait, 10),
+        (hang_up_while_moved, 20),
+        (hang_up_before_the_proof, 20),
+        (hang_up_behind_commits, 20),
     ],
 )
 def test_twice_as_much_that_waits_costs_at_most_about_twice_the_work(story: Callable[[int], None], times: int) -> None:

@@ -1,12 +1,12 @@
 """Requests that show many groups are answered in pieces: between two of them everybody else has a turn."""
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from bridge.coordinators.arrivals import request_fields
+from bridge.coordinators.by_connection import Line
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.admin import DescribeGroups, ListGroups
 from translators.dialects.consumer import ConsumerGroupDescribe
@@ -55,7 +55,7 @@ class ViewPieces:
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = lambda: None
-        self._waiting = deque[_Looking]()
+        self._waiting: Line[_Looking] = Line(lambda one: one.connection)
         self._spent = 0
         """How many members and groups were looked at since others had a turn."""
 
@@ -86,8 +86,7 @@ class ViewPieces:
 
     def forget(self, connection: int) -> None:
         """The connection is gone: nobody waits for what it asked."""
-        if self._waiting:
-            self._waiting = deque(one for one in self._waiting if one.connection != connection)
+        self._waiting.forget(connection)
 
     def _is_left(self, look: Look) -> bool:
         """Look on as long as there is time in this turn; whether there are groups left."""

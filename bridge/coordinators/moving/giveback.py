@@ -143,7 +143,7 @@ class GiveBackMove(OneByOne[Event]):
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`."""
         self._waiting.forget(connection)
-        self._vias = {one: via for one, via in self._vias.items() if via.connection != connection}
+        self._vias.lose(connection)
 
     def given_back(self) -> Mapping[MemberId, ClassicMember] | None:
         """Its members if each of them is a classic one now with just what its client has, and None otherwise."""

@@ -5,6 +5,7 @@ long as its broker certainly keeps the member's seat.
 from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
+from bridge.coordinators.by_connection import Line
 from bridge.coordinators.moving.requests import Held, Ways, is_farewell
 from bridge.migration.moves.members import ClassicMember
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup
@@ -44,7 +45,7 @@ class HeldRequests(Generic[HeldT]):
     def __init__(self, excuse: Callable[[HeldT], None]) -> None:
         """`excuse` answers one that has waited too long."""
         self._excuse = excuse
-        self._held: list[HeldT] = []
+        self._held: Line[HeldT] = Line(lambda one: one.via.connection)
 
     def keep(self, held: HeldT) -> None:
         """Let a request wait."""
@@ -52,25 +53,23 @@ class HeldRequests(Generic[HeldT]):
 
     def forget(self, connection: int) -> None:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
-        self._held = [one for one in self._held if one.via.connection != connection or is_farewell(one.request)]
+        self._held.forget(connection, lambda one: is_farewell(one.request))
 
     def excuse(self, before_ms: int) -> None:
         """Answer what has waited since before then: its client's session goes on, and it can ask again.
 
         A farewell is not said twice.
         """
-        excused, kept = list[HeldT](), list[HeldT]()
-        for one in self._held:
-            is_excused = one.at_ms < before_ms and not (is_farewell(one.request) or isinstance(one.request, JoinGroup))
-            (excused if is_excused else kept).append(one)
-        self._held = kept
-        for one in excused:
+
+        def is_excused(one: HeldT) -> bool:
+            return one.at_ms < before_ms and not (is_farewell(one.request) or isinstance(one.request, JoinGroup))
+
+        for one in self._held.take(is_excused):
             self._excuse(one)
 
     def take(self) -> list[HeldT]:
         """Everything that waits, for whoever lets it go."""
-        held, self._held = self._held, []
-        return held
+        return self._held.take()
 
 
 class Sessions:
@@ -118,11 +117,14 @@ class Waiting:
         self._ways = ways
         self._sessions = sessions
         self._of_members: dict[MemberId, list[Held]] = {}
-        self._joins: list[Held] = []
+        self._members_of: dict[int, set[MemberId]] = {}
+        """Of which members something came by each connection that is there; it may have gone on since."""
+        self._joins: Line[Held] = Line(lambda held: held.ref.connection)
 
     def hold(self, member_id: MemberId, held: Held) -> None:
         """Keep a request until `take` asks for those of its member."""
         self._of_members.setdefault(member_id, []).append(held)
+        self._members_of.setdefault(held.ref.connection, set()).add(member_id)
 
     def hold_join(self, held: Held) -> None:
         """Keep the request of a newcomer until the end."""
@@ -138,16 +140,13 @@ class Waiting:
 
     def take_joins(self) -> list[Held]:
         """What newcomers asked and waited for the end."""
-        joins, self._joins = self._joins, []
-        return joins
+        return self._joins.take()
 
     def excuse(self, before_ms: int) -> None:
         """Answer what was kept since before then: a client's session goes on, whatever becomes of its request, as long
         as its broker certainly keeps its seat; heartbeats behind that are told at once that it is no member (25).
         """
-        late = [held for held in self._joins if held.at_ms < before_ms]
-        self._joins = [held for held in self._joins if held.at_ms >= before_ms]
-        for held in late:
+        for held in self._joins.take(lambda held: held.at_ms < before_ms):
             self._ways.excuse(held)
         for member_id in self.members():
             self._answer(member_id, self._take_impatient(member_id, before_ms), self._ways.excuse)
@@ -173,8 +172,9 @@ class Waiting:
 
     def forget(self, connection: int) -> None:
         """A connection is gone, and nobody waits for its answers: only that somebody leaves still counts."""
-        self._joins = [held for held in self._joins if held.ref.connection != connection]
-        for member_id, kept in tuple(self._of_members.items()):
+        self._joins.forget(connection)
+        for member_id in self._members_of.pop(connection, ()):
+            kept = self._of_members.get(member_id, ())
             self._keep(member_id, [one for one in kept if one.ref.connection != connection or is_farewell(one.request)])
 
     def _take_impatient(self, member_id: MemberId, before_ms: int | None) -> list[Held]:

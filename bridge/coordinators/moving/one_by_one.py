@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Generic
 
+from bridge.coordinators.by_connection import OfConnections
 from bridge.coordinators.moving.course import InTurn
 from bridge.coordinators.moving.held_requests import Sessions, Waiting
 from bridge.coordinators.moving.progress import Progress
@@ -36,7 +37,7 @@ class OneByOne(ABC, Generic[EventT]):
         self._group_id = group_id
         self._members = dict(members)
         self._has_ended = False
-        self._vias: dict[MemberId, Via] = {}
+        self._vias: OfConnections[MemberId, Via] = OfConnections(lambda via: via.connection)
         self._sessions = Sessions(around.now_ms, self._members)
         self._waiting = Waiting(around.ways, self._sessions, self._note_told_gone)
         self._in_turn: InTurn[EventT | ToldGone | Stopped | GaveUp] = InTurn(self._step)

@@ -6,6 +6,7 @@ from functools import partial
 
 import trio
 
+from bridge.coordinators.by_connection import OfConnections
 from bridge.coordinators.mapped.seats import MappedSeat
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import MemberStage, Obstacle
@@ -42,12 +43,12 @@ class ProofOfRest:
         access: Access,
     ) -> None:
         self.members = members
-        self.heard: dict[MemberId, Heard] = {}
+        self.heard: OfConnections[MemberId, Heard] = OfConnections(lambda heard: heard.via.connection)
         self.stopped: Obstacle | None = None
         self._group_id = group_id
         self._seats = seats
         self._access = access
-        self._beside: set[Via] = set()
+        self._beside: OfConnections[Via, Via] = OfConnections(lambda via: via.connection)
         """Other connections by which something of these members came: offsets of transactions by their producers', and
         commits of clients that beat by one and commit by another.
         """
@@ -70,7 +71,7 @@ class ProofOfRest:
         A client that joins by one and beats and commits by another (franz-go) was at rest by the first: what it had
         committed just before the move was answered 25 behind its farewell, and it joined anew.
         """
-        self._beside |= {via for via in vias if self._access(via).connection >= 0}
+        self._beside.update((via, via) for via in vias if self._access(via).connection >= 0)
 
     def know(self, member_id: MemberId, via: Via, generation: int) -> None:
         """By which connection a member can be asked, if that is there still; the generation is its client's."""
@@ -80,7 +81,7 @@ class ProofOfRest:
     def hear(self, via: Via, request: GroupRequest) -> None:
         """A request that goes on to the broker."""
         if isinstance(request, TxnOffsetCommit):
-            self._beside.add(via)
+            self._beside[via] = via
         elif isinstance(request, (Heartbeat, SyncGroup, OffsetCommit)):
             self._note(request.member_id, via, request.generation)
 
@@ -88,9 +89,8 @@ class ProofOfRest:
         """A connection is gone: its members are to be heard by another; of who is proved to be at rest all is known."""
         if self._is_proved:
             return
-        self._beside = {via for via in self._beside if via.connection != connection}
-        for member_id in [one for one, heard in self.heard.items() if heard.via.connection == connection]:
-            del self.heard[member_id]
+        self._beside.lose(connection)
+        self.heard.lose(connection)
 
     def stop(self, code: str, reason: Refused) -> None:
         """Nobody waits any longer."""
@@ -106,12 +106,12 @@ class ProofOfRest:
         before = self.heard.get(member_id)
         if before is not None and before.via != via:
             # What it said by that one may still be on its way.
-            self._beside.add(before.via)
+            self._beside[before.via] = before.via
         if before is None or generation >= before.generation:
             self.heard[member_id] = Heard(via, generation)
         else:
             # A request of an older generation, long on its way: the member is in the newer one.
-            self._beside.add(via)
+            self._beside[via] = via
         if self.members.keys() <= self.heard.keys():
             self._news.set()
 
@@ -143,7 +143,7 @@ class ProofOfRest:
         lines: list[tuple[MemberId | Via, Via, Heartbeat]] = [
             (one, self.heard[one].via, beat) for one, beat in beats.items()
         ]
-        beside = self._beside - {via for _, via, _ in lines}
+        beside = self._beside.keys() - {via for _, via, _ in lines}
         lines += [(via, via, next(iter(beats.values()))) for via in beside if beats]
         answers: dict[MemberId | Via, ErrorCode] = {}
         done = trio.Event()

@@ -166,11 +166,11 @@ class TakeOverMove(OneByOne[Event]):
     def disconnected(self, connection: int) -> None:
         """See `groups.Underway`."""
         self._waiting.forget(connection)
-        for member_id, via in tuple(self._vias.items()):
-            if via.connection == connection:
-                del self._vias[member_id]
-                self._happen(Unreachable(member_id))
-        self._end_if_over()
+        lost = self._vias.lose(connection)
+        for member_id in lost:
+            self._happen(Unreachable(member_id))
+        if lost:
+            self._end_if_over()
 
     # ------------------------------------------------------------------ where a request goes
 

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, assert_never
 
+from bridge.coordinators.by_connection import OfConnections
 from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Unrecorded
 from bridge.coordinators.offset_requests import committed_partitions
@@ -144,7 +145,7 @@ class UpstreamCoordinator:
         """Which of them are given up sooner, and some that were answered; both in the order in which that is due."""
         self.now_ms: Callable[[], int] = lambda: 0
         """What time it is where questions are asked."""
-        self._held: dict[MemberRef, _Question] = {}
+        self._held: OfConnections[MemberRef, _Question] = OfConnections(lambda question: question.via.connection)
         self._answered: list[tuple[_Question, GroupReply | None]] = []
         self._flights = Flights()
         self._farewells = Farewells()
@@ -400,10 +401,7 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`: the broker keeps the member's seat for its session; the machine asks again by the
         client's next connection.
         """
-        lost = [question for question in self._held.values() if question.via.connection == connection]
-        for question in lost:
-            del self._held[question.member]
-            self._answered.append((question, None))
+        self._answered.extend((question, None) for question in self._held.lose(connection).values())
 
     def recover(self) -> None:
         """See `ports.Coordinator`: answers that came are still to be heard."""
