@@ -102,7 +102,8 @@ class _LookUps(Generic[Asked, Told]):
             running = self._running[asked] = _LookUp()
         await running.over.wait()
         if isinstance(running.found, Exception):
-            raise running.found
+            # One for all who wait: each would keep the frames of those before it.
+            raise running.found.with_traceback(None)
         return running.found
 
     def _begin(self, asked: Asked) -> None:
