@@ -70,6 +70,8 @@ class Machines:
         """Hears of every member whose client said something new about itself, or that was granted something else, or
         that is gone.
         """
+        self.on_change: Callable[[MemberRef], None] = _unheard
+        """Hears of every member whose client has, or is to have, something else, or that is gone."""
         self._changed: dict[MemberRef, None] = {}
 
     def __len__(self) -> int:
@@ -228,6 +230,7 @@ class Machines:
         self._clients.pop(key, None)
         self._reports.pop(key, None)
         self.on_profile(key)
+        self.on_change(key)
 
     def next_deadline_ms(self) -> int | None:
         """When a member has to be looked at, perhaps too early."""
@@ -276,6 +279,7 @@ class Machines:
             self._note_rest(key, state)
         if lasts:
             return
+        self.on_change(key)
         if self._is_watched:
             self._changed[key] = None
         if not _weighs_alike(before, state):
@@ -369,7 +373,7 @@ def _call_of(state: State | None) -> type | None:
 
 
 def _unheard(_key: MemberRef) -> None:
-    """Nobody weighs members."""
+    """Nobody wants to know."""
 
 
 def _seat(key: MemberRef, state: State | None) -> tuple[GroupId, InstanceId] | None:

@@ -19,6 +19,7 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.commit_pieces import PIECE_PARTITIONS, CommitPieces
 from bridge.coordinators.embedded.bridge_meeting import Place
 from bridge.coordinators.embedded.commit_forwarding import CommitForwarder, ForwardingWays
+from bridge.coordinators.embedded.downgrades import Downgrades
 from bridge.coordinators.embedded.joins import WaitingRequests
 from bridge.coordinators.embedded.other_bridges import Bridges
 from bridge.coordinators.embedded.partition_queue import GroupPartition, PartitionQueue, Work
@@ -28,12 +29,13 @@ from bridge.coordinators.moving.held_requests import HeldRequests, Sessions, Wai
 from bridge.coordinators.moving.proof import ProofOfRest
 from bridge.coordinators.moving.requests import Held, Ways
 from bridge.coordinators.upstream.coordinator import UpstreamCoordinator
+from bridge.engine.outcome import DowngradeDue
 from bridge.migration.roster import Roster
 from bridge.migration.route import Router
 from tests.support.embedded_world import FakeBroker, FakeVia, commit_request, join_request, leave_request
 from tests.support.heard import Ears
 from tests.support.judged_orders import member
-from tests.support.owned_group import CLIENT, GROUP, TOPIC
+from tests.support.owned_group import CLIENT, GROUP, TOPIC, ClientsAhead, ConsumerClient, OwnedGroup
 from tests.support.passing_words import beat, beaten, join, joined, named, sync, synced
 from tests.support.work_done import growth_faults
 from translators.dialects.admin import DescribeGroups
@@ -288,6 +290,21 @@ def hang_up_behind_commits(size: int) -> None:
     assert len(coordinator.open_questions()) == size
 
 
+def lag_behind_downgrades(size: int) -> None:
+    """As many groups as there are turns are to turn classic, each of which waits for a client that does not sync."""
+    owned = OwnedGroup()
+    ConsumerClient(owned, "native").beat(JOIN_EPOCH)
+    shard = owned.owner.shard
+    downgrades = Downgrades(shard, ClientsAhead())
+    for number in range(size):
+        group_id = GroupId(f"group-{number}")
+        shard.groups[group_id] = shard.groups[GROUP]
+        downgrades.note(DowngradeDue(group_id))
+    for _ in range(size):
+        assert downgrades.next_step(0) is None
+    assert len(downgrades.due) == size
+
+
 @pytest.mark.parametrize("story", [rebalance, fall_silent, claims])
 def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int], None]) -> None:
     """Lines that ran and bytes that were allocated, of sizes that double."""
@@ -308,6 +325,7 @@ def test_twice_the_size_costs_at_most_about_twice_the_work(story: Callable[[int]
         (hang_up_while_moved, 20),
         (hang_up_before_the_proof, 20),
         (hang_up_behind_commits, 20),
+        (lag_behind_downgrades, 10),
     ],
 )
 def test_twice_as_much_that_waits_costs_at_most_about_twice_the_work(story: Callable[[int], None], times: int) -> None:

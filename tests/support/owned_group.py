@@ -27,13 +27,14 @@ from translators.dialects.classic import (
 )
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription, decode_assignment, encode_subscription
-from translators.dialects.coordinator import MembershipReply
+from translators.dialects.coordinator import ClassicSeat, MembershipReply
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import (
     ClientIdentity,
     GroupId,
     InstanceId,
     MemberId,
+    MemberRef,
     RequestRef,
     Topic,
     TopicId,
@@ -246,3 +247,21 @@ class ConsumerClient:
             if reply.assignment is not None:
                 self.assigned = catalog.to_names(reply.assignment)
         return reply.error
+
+
+class ClientsAhead:
+    """`ports.Members` of whom nobody has a seat; their clients take up what they were given once it `is_ready`."""
+
+    is_ready = False
+
+    def holder_of(self, group_id: GroupId, instance_id: InstanceId) -> MemberId | None:
+        """See `ports.Members`."""
+        return None
+
+    def is_settled(self, member: MemberRef, now_ms: int) -> bool:
+        """See `ports.Members`."""
+        return self.is_ready
+
+    def seat(self, member: MemberRef, now_ms: int) -> ClassicSeat | None:
+        """See `ports.Members`."""
+        return None

@@ -149,6 +149,7 @@ class EmbeddedCoordinator:
         self._catalog = catalog
         self._fresh_ids = fresh_ids
         self._downgrades = Downgrades(shard, members)
+        self.look_again = self._downgrades.look_again
         self._commands: list[Command] = []
         self._said: list[CoordinatorEvent] = []
         self._reasons: dict[MemberRef, DepartReason] = {}
@@ -306,6 +307,7 @@ class EmbeddedCoordinator:
         outcome = advance(self.shard, commands, now_ms)
         self.journal.note(outcome.records)
         self.shares.note(outcome.records)
+        self._downgrades.hear(outcome.records)
         self.watcher.advanced(outcome)
         return outcome
 

@@ -1,10 +1,20 @@
 """Groups that change their kind, seen from the engine: who gets a machine, and when all are ready to lose theirs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bridge.engine.commands import BecomeClassic, GroupType, Speaks
 from bridge.engine.outcome import DowngradeDue, GroupUpgraded, NotConverted, TranslatedSeat, Unready
 from bridge.engine.queries import STABLE, group_state
+from bridge.engine.records import (
+    CurrentAssigned,
+    GroupDeleted,
+    GroupEpochBumped,
+    MemberForgotten,
+    MemberSubscribed,
+    Record,
+    TargetAssigned,
+    TargetEpochReached,
+)
 from bridge.engine.state import Group, Shard
 from bridge.ports import Members
 from translators.dialects.classic import JoinGroupReply, SyncGroupReply
@@ -97,16 +107,20 @@ class Downgrades:
         self.due: dict[GroupId, DowngradeDue] = {}
         """Groups that are to turn classic, each looked at when all is at rest."""
         self._unsettled: dict[GroupId, MemberRef] = {}
+        self._to_look: dict[GroupId, None] = {}
+        """Of which of them something has happened since the last look: each turn, of whatever group, looked at all."""
 
     def clear(self) -> None:
         """Forget what was under way: the state it belongs to is gone."""
         self.due.clear()
         self._unsettled.clear()
+        self._to_look.clear()
 
     def abandon_orders(self) -> list[tuple[RequestRef, NotConverted]]:
         """Give up the operators' orders that a failed turn left undone; their answers."""
         ordered = [due for due in self.due.values() if isinstance(due.ref, RequestRef)]
         self.due.clear()
+        self._to_look.clear()
         return [
             (_client(due.ref), NotConverted(due.group_id, GroupType.CLASSIC, Unready.UNSEATED_MEMBER, _TURN_FAILED))
             for due in ordered
@@ -115,6 +129,31 @@ class Downgrades:
     def note(self, notice: DowngradeDue) -> None:
         """A group is to turn classic."""
         self.due[notice.group_id] = notice
+        self.look_again(notice.group_id)
+
+    def look_again(self, group_id: GroupId) -> None:
+        """Something has happened to a group, or to a member of it."""
+        if group_id in self.due:
+            self._to_look[group_id] = None
+
+    def hear(self, records: Iterable[Record]) -> None:
+        """These were applied: by such as these a group comes to rest, or is none any more."""
+        if not self.due:
+            return
+        for record in records:
+            match record:
+                case (
+                    GroupEpochBumped()
+                    | MemberSubscribed()
+                    | MemberForgotten()
+                    | CurrentAssigned()
+                    | TargetAssigned()
+                    | TargetEpochReached()
+                    | GroupDeleted()
+                ):
+                    self.look_again(record.group_id)
+                case _:
+                    pass
 
     def note_upgraded(self, group_id: GroupId) -> None:
         """A group has become a consumer group: what was due before is not any more."""
@@ -126,7 +165,12 @@ class Downgrades:
 
     def next_step(self, now_ms: int) -> BecomeClassic | None:
         """What the engine is to be told of a group that is ready; asked when machines and engine are at rest."""
-        for group_id, due in tuple(self.due.items()):
+        while self._to_look:
+            group_id = next(iter(self._to_look))
+            del self._to_look[group_id]
+            due = self.due.get(group_id)
+            if due is None:
+                continue
             if self._is_moot(group_id, due):
                 del self.due[group_id]
             elif due.ref is not None or self._is_at_rest(group_id, now_ms):

@@ -25,6 +25,7 @@ class EmbeddedOwner(GroupOwner[Command]):
         self.shares = Shares(shard, machines)
         self._seats = Seats(machines)
         self._engine = EmbeddedCoordinator(shard, catalog, self._seats, self.shares, fresh_ids)
+        machines.on_change = lambda member: self._engine.look_again(member.group_id)
         super().__init__(self._engine, catalog, machines, self._engine.bounds)
 
     def watch(self, watcher: Watcher) -> None:

@@ -51,6 +51,24 @@ def test_seat_is_known_while_its_member_is_present() -> None:
     assert (len(machines), machines.client_of(KEY)) == (0, NOBODY)
 
 
+def test_whoever_wants_to_know_hears_of_what_a_member_has() -> None:
+    """When it is to have something else, when its client takes that up, and when it is gone; not of heartbeats."""
+    machines, heard = joined(), list[MemberRef]()
+    machines.on_change = heard.append
+    machines.feed(KEY, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+    assert set(heard) == {KEY}
+    heard.clear()
+    sync = SyncGroup(group_id=GROUP, generation=1, member_id=KEY.member_id, instance_id=SEAT)
+    machines.feed(KEY, SyncReceived(SECOND, sync), 0)
+    assert set(heard) == {KEY}
+    heard.clear()
+    assert machines.beat(KEY, 1, 5_000)
+    machines.feed(KEY, CoordinatorCalled(), 5_000)
+    assert heard == []
+    machines.drop(KEY)
+    assert heard == [KEY]
+
+
 def test_join_that_takes_the_hold_over_is_parked_on_its_own_connection() -> None:
     """The older one was answered; losing its connection concerns nobody."""
     machines = joined()

@@ -1,20 +1,43 @@
 """Groups that change their kind: machines come and go, and clients whose assignment stays notice nothing."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bridge.coordinators.embedded.coordinator import Verdict
+from bridge.coordinators.embedded.downgrades import Downgrades
 from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.engine.commands import ConvertGroup, EndCommit, GroupType, Speaks
-from bridge.engine.outcome import Converted, NotConverted, Unready
+from bridge.engine.model import Current, Subscription
+from bridge.engine.outcome import Converted, DowngradeDue, NotConverted, Unready
 from bridge.engine.queries import group_type
+from bridge.engine.records import (
+    CurrentAssigned,
+    GroupDeleted,
+    GroupEpochBumped,
+    MemberForgotten,
+    MemberSubscribed,
+    Record,
+    TargetAssigned,
+    TargetEpochReached,
+    TopicGone,
+)
 from bridge.engine.settings import EngineSettings
 from tests.support.led_group import FORM_MS, LedClient, form
-from tests.support.owned_group import GROUP, TOPIC, ConsumerClient, OwnedGroup
+from tests.support.owned_group import GROUP, TOPIC, ClientsAhead, ConsumerClient, OwnedGroup
 from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroupReply
 from translators.dialects.configs import MigrationPolicy
 from translators.dialects.coordinator import CommitAdmitted
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberRef, RequestRef, Topic, TopicId, TopicPartition
+from translators.dialects.ids import (
+    GroupId,
+    MemberId,
+    MemberRef,
+    RequestRef,
+    Topic,
+    TopicId,
+    TopicPartition,
+)
 from translators.dialects.offsets import OffsetCommit, PartitionCommit, TopicCommit
 
 NONE, CALLED = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
@@ -312,3 +335,50 @@ def test_restart_right_after_a_conversion_goes_on(to: GroupType) -> None:
         client.group = again
     assert [client.beat() for client in clients] == [NONE, NONE]
     assert work(clients, []) == [0, 0]
+
+
+MEMBER = MemberId("m")
+HAPPENINGS: tuple[Callable[[GroupId, Subscription], Record], ...] = (
+    lambda group_id, _: GroupEpochBumped(group_id, 2),
+    MemberSubscribed,
+    lambda group_id, _: MemberForgotten(group_id, MEMBER),
+    lambda group_id, _: CurrentAssigned(group_id, MEMBER, Current()),
+    lambda group_id, _: TargetAssigned(group_id, MEMBER, frozenset()),
+    lambda group_id, _: TargetEpochReached(group_id, 2, "uniform"),
+    lambda group_id, _: GroupDeleted(group_id),
+)
+
+
+@pytest.mark.parametrize("make", HAPPENINGS)
+def test_group_that_is_due_is_looked_at_when_something_has_happened_to_it(
+    make: Callable[[GroupId, Subscription], Record],
+) -> None:
+    """Not in each turn of any group: hundreds that waited for a client each held everybody up in every turn."""
+    group, members, another = OwnedGroup(), ClientsAhead(), GroupId("another")
+    ConsumerClient(group, "n").beat(0)
+    ((_, member),) = group.owner.shard.groups[GROUP].members.items()
+    downgrades = Downgrades(group.owner.shard, members)
+    downgrades.hear((make(GROUP, member.subscription),))
+    downgrades.note(DowngradeDue(GROUP))
+    assert downgrades.next_step(0) is None
+    members.is_ready = True
+    downgrades.hear((make(another, member.subscription), TopicGone(TopicId(bytes(16)))))
+    downgrades.look_again(another)
+    assert downgrades.next_step(0) is None, "nothing has happened to it"
+    downgrades.hear((make(GROUP, member.subscription),))
+    step = downgrades.next_step(0)
+    assert (step is not None and step.group_id, downgrades.due) == (GROUP, {})
+    assert downgrades.next_step(0) is None
+
+
+def test_group_that_is_gone_is_due_no_more() -> None:
+    """Its members died, say."""
+    group = OwnedGroup()
+    ConsumerClient(group, "n").beat(0)
+    downgrades = Downgrades(group.owner.shard, ClientsAhead())
+    downgrades.note(DowngradeDue(GROUP))
+    assert downgrades.next_step(0) is None
+    del group.owner.shard.groups[GROUP]
+    assert downgrades.due, "until it is heard"
+    downgrades.hear((GroupDeleted(GROUP),))
+    assert (downgrades.next_step(0), downgrades.due) == (None, {})
