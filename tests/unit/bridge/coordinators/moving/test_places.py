@@ -223,6 +223,20 @@ async def test_the_first_is_written_at_once_and_those_behind_it_as_one(autojump_
         assert written == [GROUP, OTHER, GROUP, GROUP]
 
 
+async def test_nothing_is_kept_of_groups_that_were_written_long_ago(autojump_clock: MockClock) -> None:
+    """A fleet has thousands of groups, and each is moved once."""
+    written: list[GroupId] = []
+    async with writing(written) as writes:
+        for number in range(50):
+            writes.write(GroupId(f"group-{number}"))
+        await trio.sleep(2 * PAUSE_S)
+        for _ in range(2):
+            writes.write(GROUP)
+        await trio.sleep(2 * PAUSE_S)
+        assert written[50:] == [GROUP, GROUP]
+        assert writes._written_ms.keys() == {GROUP}
+
+
 @pytest.mark.parametrize("ends", [False, True], ids=["in time", "as the bridge ends"])
 async def test_bug_in_one_group_leaves_the_others_written(autojump_clock: MockClock, ends: bool) -> None:
     """They waited for their next change, and a bridge killed meanwhile did not know where their members are."""

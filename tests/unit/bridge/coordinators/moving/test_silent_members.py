@@ -102,9 +102,11 @@ async def test_bridge_that_may_not_see_a_group_goes_by_sessions_alone(autojump_c
     async with moving_world() as world:
         put(world, "a")
         world.upstream.broker.raises = GroupRefused("no DESCRIBE")
-        await trio.sleep(REFUSED_SESSIONS * SESSION_MS / 1000)
+        # It is there from the first look on, and one session is over at the second.
+        await trio.sleep(2 * LOOK_S + 1)
+        assert SESSION_MS / 1000 < LOOK_S < REFUSED_SESSIONS * SESSION_MS / 1000 < 2 * LOOK_S
         assert world.mapped.seats_of(GROUP).keys() == {"a"}
-        await trio.sleep(3 * LOOK_S)
+        await trio.sleep(LOOK_S)
         assert world.mapped.seats_of(GROUP) == {}
 
 
@@ -130,6 +132,21 @@ async def test_group_that_is_being_moved_is_its_move_s(autojump_clock: MockClock
         world.at_broker({})
         world.router.place_group(GROUP, Road.MOVING)
         await trio.sleep(10 * KNOWN_S)
+        assert world.mapped.seats_of(GROUP).keys() == {"a"}
+
+
+async def test_group_that_begins_to_be_moved_while_the_broker_is_asked_is_its_move_s_too(
+    autojump_clock: MockClock,
+) -> None:
+    """What it said may be of before the move."""
+    async with moving_world() as world:
+        put(world, "a")
+        world.at_broker({})
+        world.upstream.broker.delay_s = 30
+        await trio.sleep(2 * LOOK_S + 5)
+        assert world.upstream.broker.asked
+        world.router.place_group(GROUP, Road.MOVING)
+        await trio.sleep(40)
         assert world.mapped.seats_of(GROUP).keys() == {"a"}
 
 
