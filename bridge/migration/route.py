@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 
 from bridge.migration.patterns import Pattern, PatternForm, ReadRegex, make_matcher, no_regex
-from translators.dialects.classic import JoinGroup
+from translators.dialects.classic import JoinGroup, JoinGroupReply
 from translators.dialects.consumer_protocol import CONSUMER, TRANSLATABLE, MalformedBlob
-from translators.dialects.errors import quote
+from translators.dialects.errors import ErrorCode, quote
 from translators.dialects.ids import GroupId, MemberId
 from translators.dialects.kept_names import NAME_CHARS_MAX, kept_name
 
@@ -255,19 +255,30 @@ class Router:
         if not moved:
             self.moved.pop(group_id, None)
 
-    def let_pass(self, group_id: GroupId, member_id: MemberId) -> None:
-        """A member that nobody can translate is the broker's, whatever its group's rule says.
+    def let_pass(self, group_id: GroupId, member_id: MemberId) -> bool:
+        """A member that nobody can translate is the broker's, whatever its group's rule says. Whether that was not
+        known: then its broker's word on its JoinGroup is to be heard, and who is none `denied`.
 
         That it is gone is not noticed where it just dies; one that is forgotten too early is told to join again, and
         passes then.
         """
         key = group_id, member_id
+        is_new = key not in self._untranslated
         if self.move_member(group_id, member_id, Road.PASS):
             self._untranslated_chars += 0 if key in self._untranslated else len(group_id) + len(member_id)
             self._untranslated[key] = None
             self._untranslated.move_to_end(key)
         while len(self._untranslated) > UNTRANSLATED_MEMBERS_MAX or self._untranslated_chars > UNTRANSLATED_CHARS_MAX:
             self.return_member(*next(iter(self._untranslated)))
+        return is_new
+
+    def denied(self, group_id: GroupId, member_id: MemberId) -> None:
+        """The broker did not let in who was to pass: 20,000 ids that a stranger made up put out all who were let in,
+        and each of these was told to join again.
+        """
+        is_passing = self.moved.get(group_id, {}).get(member_id) is Road.PASS
+        if is_passing and (group_id, member_id) in self._untranslated:
+            self.return_member(group_id, member_id)
 
     def remembered(self) -> int:
         """How many groups are remembered now; never more than the limit."""
@@ -303,6 +314,16 @@ class Router:
             self._remembered.popitem(last=False)
         self._remembered[group_id] = road
         return road
+
+
+_LET_IN = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
+
+
+def has_joined(reply: JoinGroupReply) -> bool:
+    """Whether a broker has, or is about to have, the member whose JoinGroup it answered so: to whom it refuses it says
+    back the id that was claimed.
+    """
+    return reply.error in _LET_IN and bool(reply.member_id)
 
 
 def is_of_consumer_group(request: JoinGroup) -> bool:

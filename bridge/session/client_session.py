@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from bridge.migration.route import Road, Router
+from bridge.migration.route import Road, Router, has_joined
 from bridge.session.bridge_login import BridgeLogin, BridgeLogins
 from bridge.session.broker_answers import AnswerCutter
 from bridge.session.close_reasons import CloseReason
@@ -505,10 +505,9 @@ class ClientSession:
     def _let_pass(
         self, header: RequestHeader, group_id: GroupId, member: Untranslated, hear: Hear | None
     ) -> Hear | None:
-        """From now on the member takes road `pass`; who has no id yet is told one in the answer, which is heard."""
+        """From now on the member takes road `pass`, unless its broker refuses it; who has no id yet is told one."""
         self._passing.untranslated(group_id, self.identity, member.reason)
-        if member.member_id:
-            self._router.let_pass(group_id, member.member_id)
+        if member.member_id and not self._router.let_pass(group_id, member.member_id):
             return hear
 
         def hear_id(frame: bytes) -> None:
@@ -517,6 +516,8 @@ class ClientSession:
             member_id = joined_as(header.api_version, frame)
             if member_id:
                 self._router.let_pass(group_id, member_id)
+            else:
+                self._router.denied(group_id, member.member_id)
 
         return hear_id
 
@@ -573,7 +574,7 @@ def joined_as(version: int, frame: bytes) -> MemberId | None:
         _, reply = decode_reply(ApiKey.JOIN_GROUP, version, memoryview(frame)[LENGTH_BYTES:])
     except MalformedFrame:
         return None
-    return reply.member_id if isinstance(reply, JoinGroupReply) else None
+    return reply.member_id if isinstance(reply, JoinGroupReply) and has_joined(reply) else None
 
 
 def _held_for_login(api_key: int) -> bool:

@@ -7,15 +7,15 @@ from typing import assert_never
 
 from bridge.coordinators.mapped.groups import MappedEars
 from bridge.migration.roster import Roster
-from bridge.migration.route import Road, Router, find_obstacle
+from bridge.migration.route import Road, Router, find_obstacle, has_joined
 from bridge.session.contracts import Access, Groups
 from bridge.wire.codec.registry import error_reply
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, LeaveGroup, SyncGroup
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, LeaveGroup, SyncGroup
 from translators.dialects.configs import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs, ListConfigResources
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import JOIN_EPOCH, NO_MEMBER_ID, ClientIdentity, MemberId, RequestRef, Via
+from translators.dialects.ids import JOIN_EPOCH, NO_MEMBER_ID, ClientIdentity, GroupId, MemberId, RequestRef, Via
 from translators.dialects.messages import GroupReply, GroupRequest
 from translators.dialects.offsets import OffsetCommit, OffsetDelete, OffsetFetch, TxnOffsetCommit
 
@@ -158,11 +158,15 @@ class Ways:
         if road is Road.PASS or (is_at_broker and not isinstance(held.request, OfMember)):
             self.to_broker(held)
         elif road is Road.UPSTREAM and isinstance(held.request, JoinGroup) and find_obstacle(held.request) is not None:
-            if held.request.member_id:
-                self.router.let_pass(held.request.group_id, held.request.member_id)
-            self.to_broker(held)
+            group_id, member_id = held.request.group_id, held.request.member_id
+            is_new = bool(member_id) and self.router.let_pass(group_id, member_id)
+            self.to_broker(held, then=partial(self._hear_joined, group_id, member_id) if is_new else _nothing)
         else:
             self._roads[road].submit(held.ref, held.client, held.via, held.request)
+
+    def _hear_joined(self, group_id: GroupId, member_id: MemberId, reply: GroupReply) -> None:
+        if not isinstance(reply, JoinGroupReply) or not has_joined(reply):
+            self.router.denied(group_id, member_id)
 
     def send_on(self, held: Held) -> None:
         """Have its client look for the coordinator, which this broker is no more."""

@@ -408,15 +408,58 @@ def test_member_that_nobody_can_translate_is_known_by_the_id_it_is_given(version
     decision.hear(encode_reply(ApiKey.JOIN_GROUP, version, 7, JoinGroupReply(error=code, member_id=MEMBER)))
     assert router.road(THEIRS, MEMBER) is Road.PASS
     assert passing.untranslated_joins == {THEIRS: 1}
-    again = replace(worker, member_id=MemberId("known"))
+    again = replace(worker, member_id=MEMBER)
     assert isinstance(decide(one, encode_request(ApiKey.JOIN_GROUP, version, 8, "client", again)), Relayed)
-    assert router.road(THEIRS, MemberId("known")) is Road.PASS
     refused = decide(one, encode_request(ApiKey.JOIN_GROUP, version, 9, "client", worker))
     assert isinstance(refused, Rewritten)
     assert refused.hear is not None
     refused.hear(encode_reply(ApiKey.JOIN_GROUP, version, 9, JoinGroupReply(error=code, member_id=MemberId(""))))
     refused.hear(b"\x00\x00\x00\x04\x00\x00\x00\x09")
     assert router.road(THEIRS, MemberId("")) is Road.UPSTREAM
+
+
+@pytest.mark.parametrize(
+    ("code", "road"),
+    [
+        (ErrorCode.NONE, Road.PASS),
+        (ErrorCode.REBALANCE_IN_PROGRESS, Road.PASS),
+        (ErrorCode.UNKNOWN_MEMBER_ID, Road.UPSTREAM),
+        (ErrorCode.FENCED_INSTANCE_ID, Road.UPSTREAM),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, Road.UPSTREAM),
+        (ErrorCode.NOT_COORDINATOR, Road.UPSTREAM),
+    ],
+)
+def test_id_that_nobody_has_makes_no_room_for_itself_among_those_that_pass(code: ErrorCode, road: Road) -> None:
+    """It passes until its broker has answered, which says back the id that was claimed; whoever made up 20,000 put all
+    others out of what is remembered, and each of those was told to join again.
+    """
+    router, claimed = Router([Rule("other", Road.UPSTREAM)]), MemberId("claimed")
+    one = ClientSession(Rules(limits=Limits(), router=router), 1, "10.0.0.9", SeenGroups())
+    claim = replace(join_request(""), group_id=THEIRS, protocols=(Protocol("acme", b""),), member_id=claimed)
+    for correlation_id in (7, 8):
+        router.return_member(THEIRS, claimed)
+        decision = decide(one, encode_request(ApiKey.JOIN_GROUP, 5, correlation_id, "client", claim))
+        assert isinstance(decision, Rewritten)
+        assert decision.hear is not None
+        assert router.road(THEIRS, claimed) is Road.PASS
+        reply = JoinGroupReply(error=code, member_id=claimed)
+        decision.hear(encode_reply(ApiKey.JOIN_GROUP, 5, correlation_id, reply))
+        assert router.road(THEIRS, claimed) is road
+
+
+def test_group_whose_name_somebody_claims_in_vain_stays_what_it_is() -> None:
+    """A member id that nobody has is refused, and said back."""
+    reported: list[tuple[GroupId, str]] = []
+    rules = replace(RULES, report_kind=lambda *found: reported.append(found))
+    one = ClientSession(rules, 1, "10.0.0.9", SeenGroups())
+    worker = replace(join_request(""), group_id=OURS, protocol_type="connect", member_id=MEMBER)
+    decision = decide(one, encode_request(ApiKey.JOIN_GROUP, 5, 7, "client", worker))
+    assert isinstance(decision, Rewritten)
+    assert decision.hear is not None
+    for code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE):
+        assert reported == []
+        decision.hear(encode_reply(ApiKey.JOIN_GROUP, 5, 7, JoinGroupReply(error=code, member_id=MEMBER)))
+    assert reported == [(OURS, "connect")]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.support.moving_world import classic_join
 from tests.support.owned_group import CLIENT, GROUP
 from tests.support.work_done import growth_faults
 from translators.dialects.admin import DeleteGroups, DescribeGroups, ListGroups
-from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, SyncGroup, SyncGroupReply
+from translators.dialects.classic import Heartbeat, HeartbeatReply, JoinGroup, JoinGroupReply, SyncGroup, SyncGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import ClientIdentity, MemberId, RequestRef, Via, via_of
@@ -152,6 +152,19 @@ def test_who_can_t_be_translated_goes_to_the_broker_and_is_remembered() -> None:
     roads.ways.by_road(held(classic_join("", protocol="of-its-own")), Road.UPSTREAM)
     assert [type(request) for request, _ in roads.via.open] == [JoinGroup] * 2
     assert roads.router.moved == {GROUP: {A: Road.PASS}}
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, None])
+def test_whom_the_broker_does_not_let_in_is_remembered_no_more(code: ErrorCode | None) -> None:
+    """Anybody may claim any id; who was known before stays so, whatever is said to one that claims to be it."""
+    roads, claim = Roads(), classic_join("a", protocol="of-its-own")
+    reply = None if code is None else JoinGroupReply(error=code, member_id=A)
+    roads.ways.by_road(held(claim, 1), Road.UPSTREAM)
+    roads.via.answer(lambda _: reply)
+    if code is ErrorCode.NONE:
+        roads.ways.by_road(held(claim, 2), Road.UPSTREAM)
+        roads.via.answer(lambda _: JoinGroupReply(error=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_id=A))
+    assert (A in roads.router.moved.get(GROUP, {})) is (code is ErrorCode.NONE)
 
 
 def test_answer_of_the_broker_is_handed_on_and_a_lost_one_is_said() -> None:
