@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import click
 
+from bridge.cli.late_methods import make_methods_late
 from bridge.cli.screen import TerminalScreen
 
 PROGRAM = "epochbridge"
@@ -138,6 +139,7 @@ def show_version() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command and end the process: status 0 done, 1 failed, 2 called wrongly, 130 interrupted."""
     open_closed_streams()
+    make_methods_late()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 

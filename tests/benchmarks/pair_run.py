@@ -5,6 +5,7 @@ nothing of ours before it knows which. Arguments: the tree, the benchmark's name
 the broker is (JSON of a BenchBroker, or nothing to start one if the benchmark needs it).
 """
 
+import contextlib
 import gc
 import json
 import sys
@@ -114,6 +115,7 @@ def main(tree: Path, name: str, size: str, broker: str) -> None:
         file = import_module(package).__file__
         if file is None or not Path(file).is_relative_to(tree):
             raise SystemExit(f"{package} came from {file}, which is not in {tree}")
+    begin_as_a_bridge()
     if size == "small":
         shrink(name)
     if name in WITHOUT_COLLECTOR:
@@ -121,6 +123,12 @@ def main(tree: Path, name: str, size: str, broker: str) -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         figures = _measure(name, size, broker, Path(directory))
     print(json.dumps([_told(figure) for figure in figures]))
+
+
+def begin_as_a_bridge() -> None:
+    """Have values made as the process of a bridge has them made, where the tree's bridge does anything about it."""
+    with contextlib.suppress(ModuleNotFoundError):
+        import_module("bridge.cli.late_methods").make_methods_late()
 
 
 def _measure(name: str, size: str, broker: str, folder: Path) -> "list[Figure]":
