@@ -309,13 +309,13 @@ class Exchange(Generic[OrderT]):
             self.feed(event.member, FencedByCoordinator(event.code), now_ms)
 
     def _release(self, group_id: GroupId) -> None:
-        released = [MemberRef(group_id, member_id) for member_id in self.machines.members_of(group_id)]
-        for key in released:
+        released = list(self._takeovers.release(group_id))
+        for key, held in released:
             self._asked.pop(key, None)
             self.forgotten_ids.forget(key)
-        for ref, via, client, request in self._takeovers.release(group_id):
-            self.coordinator.submit(ref, via, client, request)
-        for key in released:
+            if held is not None:
+                self.coordinator.submit(*held)
+        for key, _ in released:
             self._hear_out(key)
 
     def answer_calmly(self, key: MemberRef, number: int, answer: Granted, now_ms: int) -> int | None:

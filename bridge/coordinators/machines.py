@@ -232,6 +232,27 @@ class Machines:
         self.on_profile(key)
         self.on_change(key)
 
+    def drop_group(self, group_id: GroupId) -> list[tuple[MemberRef, State, tuple[ClientIdentity, Via]]]:
+        """Forget the members of a group; gives what each was and who spoke for it.
+
+        What is counted by groups goes at once, and not member by member.
+        """
+        dropped: list[tuple[MemberRef, State, tuple[ClientIdentity, Via]]] = []
+        for groups in self._busy.values():
+            groups.pop(group_id, None)
+        self._unsettled.pop(group_id, None)
+        for member_id in self._ids.pop(group_id, ()):
+            key = MemberRef(group_id, member_id)
+            before, speaker = self._states.pop(key), self._clients.pop(key, _UNKNOWN)
+            if self._is_watched:
+                self._changed[key] = None
+            self._vacate(key, before)
+            self._note_parked(key, before, None)
+            self._reports.pop(key, None)
+            self.on_profile(key)
+            dropped.append((key, before, speaker))
+        return dropped
+
     def next_deadline_ms(self) -> int | None:
         """When a member has to be looked at, perhaps too early."""
         return self._deadlines.next_ms()

@@ -32,6 +32,8 @@ from translators.dialects.ids import (
 
 Feed = tuple[MemberRef, Event]
 """Something that is to happen to a member."""
+HeldJoin = tuple[RequestRef, Via, ClientIdentity, JoinGroup]
+"""A JoinGroup that a machine has not answered, by where and from whom it came."""
 
 
 class Seats:
@@ -109,15 +111,14 @@ class Takeovers:
             else:
                 yield from self._begin_member(taken, now_ms)
 
-    def release(self, group_id: GroupId) -> Iterator[tuple[RequestRef, Via, ClientIdentity, JoinGroup]]:
-        """Let go of a group's machines; gives the JoinGroups that they held, for the classic group to answer."""
-        for member_id, state in self._machines.members_of(group_id).items():
-            key = MemberRef(group_id, member_id)
-            client, via = self._machines.client_of(key), self._machines.via_of(key)
-            self._machines.drop(key)
+    def release(self, group_id: GroupId) -> Iterator[tuple[MemberRef, HeldJoin | None]]:
+        """Let go of a group's machines; gives their members, with the JoinGroups that they held, for the classic group
+        to answer.
+        """
+        for key, state, (client, via) in self._machines.drop_group(group_id):
             joining = parked_join(state)
-            if joining is not None:
-                yield joining.parked.ref, via, client, last_join(joining.membership)
+            held = None if joining is None else (joining.parked.ref, via, client, last_join(joining.membership))
+            yield key, held
 
     def _begin_member(self, taken: TakenOver, now_ms: int) -> Iterator[Feed]:
         key = taken.member

@@ -1,6 +1,7 @@
 """How each record changes the state and its indexes: the only writer. It decides nothing and refuses nothing."""
 
 from dataclasses import replace
+from itertools import repeat
 from typing import TypeGuard, assert_never, get_args
 
 from bridge.engine.indexes import (
@@ -236,10 +237,10 @@ def _delete_group(state: Shard, record: GroupDeleted) -> None:
         delete_classic(state, record.group_id)
         return
     group = state.groups.pop(record.group_id)
-    for member_id, member in group.members.items():
+    for member in group.members.values():
         unindex_subscription(state, group, member.subscription)
-        for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
-            state.deadlines.drop(DeadlineKey(kind, record.group_id, member_id))
+    for kind in (DeadlineKind.SESSION, DeadlineKind.REBALANCE):
+        state.deadlines.drop_all(map(DeadlineKey, repeat(kind), repeat(record.group_id), group.members))
     for kind in (DeadlineKind.INITIAL_DELAY, DeadlineKind.TARGET):
         state.deadlines.drop(DeadlineKey(kind, record.group_id))
 
@@ -505,7 +506,8 @@ def _roster(record: ClassicGroupSynced) -> Roster:
 
 def _subscriptions(group: ClassicGroup) -> tuple[bytes, ...]:
     """What members say under the chosen protocol."""
-    return tuple(metadata_of(member, group.roster.protocol_name) for member in group.members.values())
+    name = group.roster.protocol_name
+    return tuple([metadata_of(member.protocols, name) for member in group.members.values()])
 
 
 def _replace(roster: Roster, former_id: MemberId, member: ClassicMember) -> None:

@@ -312,6 +312,6 @@ def _describe_classic_member(member: ClassicMember, protocol_name: str | None) -
         instance_id=member.instance_id,
         client_id=member.identity.client_id,
         client_host=member.identity.shown_host,
-        metadata=metadata_of(member, protocol_name),
+        metadata=metadata_of(member.protocols, protocol_name),
         assignment=member.assignment,
     )

@@ -207,11 +207,14 @@ class ShownGeneration:
     generation: int
 
 
-def metadata_of(member: ClassicMember, protocol_name: str | None) -> bytes:
-    """What a member says under a protocol; empty where it does not offer it."""
-    return next((offer.metadata for offer in member.protocols if offer.name == protocol_name), b"")
+def metadata_of(protocols: tuple[Protocol, ...], protocol_name: str | None) -> bytes:
+    """What a member says under one of its protocols; empty where it does not offer it."""
+    for offer in protocols:
+        if offer.name == protocol_name:
+            return offer.metadata
+    return b""
 
 
 def names_of(protocols: tuple[Protocol, ...]) -> tuple[str, ...]:
     """The names of protocols in the order of preference."""
-    return tuple(protocol.name for protocol in protocols)
+    return tuple([protocol.name for protocol in protocols])

@@ -1,7 +1,7 @@
 """The containers that hold a shard of groups of either type, their indexes and deadlines: written by `apply` only."""
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, field, fields
 
@@ -44,6 +44,11 @@ class Deadlines:
     def drop(self, key: DeadlineKey) -> None:
         """Forget a deadline, if there is one."""
         self.due.pop(key, None)
+
+    def drop_all(self, keys: Iterable[DeadlineKey]) -> None:
+        """Forget those that there are."""
+        for key in keys:
+            self.due.pop(key, None)
 
     def earliest(self) -> int | None:
         """When the next deadline is due, None if there is none; amortised O(log n)."""

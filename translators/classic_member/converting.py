@@ -93,11 +93,12 @@ def take_leave(state: State, now_ms: int) -> Returner | None:
     match state:
         case Stable() | CompletingRebalance():
             tenure = state.tenure
-            has_it_all = tenure.handed == usable(tenure) == state.membership.granted
+            using = usable(tenure)
+            has_it_all = tenure.handed == using == state.membership.granted
             return Returner(
                 membership=state.membership,
                 generation=tenure.generation,
-                using=usable(tenure),
+                using=using,
                 is_settled=has_it_all and isinstance(state, Stable),
                 session_deadline_ms=state.session_deadline_ms,
             )

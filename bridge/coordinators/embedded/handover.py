@@ -72,7 +72,7 @@ def _read_classic(shard: Shard, group: ClassicGroup) -> Handover | Restless | No
         return NotConverted(group.group_id, GroupType.CLASSIC, Unready.MALFORMED_ASSIGNMENT, text)
     by = group.roster.protocol_name
     for seat in seats:
-        if has_yet_to_let_go(metadata_of(group.members[seat.member_id], by), seat.using):
+        if has_yet_to_let_go(metadata_of(group.members[seat.member_id].protocols, by), seat.using):
             return Restless(f"{quote(seat.member_id)} has not joined since it was dealt less than it had")
     return Handover(seats, group.roster.leader)
 

@@ -169,7 +169,7 @@ def list_members(group: ClassicGroup) -> tuple[JoinedMember, ...]:
         JoinedMember(
             member_id=member.member_id,
             instance_id=member.instance_id,
-            metadata=metadata_of(member, group.roster.protocol_name),
+            metadata=metadata_of(member.protocols, group.roster.protocol_name),
         )
         for member in group.members.values()
     )

@@ -4,7 +4,7 @@ from bridge.engine.classic.barriers import choose_protocol, prepare_rebalance
 from bridge.engine.commands import BecomeClassic, GroupType
 from bridge.engine.convert.readiness import find_departure_fault, find_policy_fault, find_seats_fault
 from bridge.engine.convert.upgrade import to_ids
-from bridge.engine.model import DEPARTED, ClassicMember, ShownGeneration
+from bridge.engine.model import DEPARTED, ClassicMember, ShownGeneration, metadata_of, names_of
 from bridge.engine.outcome import (
     ConversionCause,
     ConversionFailed,
@@ -117,8 +117,7 @@ def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool
             group_id, tuple(ShownGeneration(seat.member_id, seat.generation) for seat in seats if seat.generation)
         ),
     )
-    for seat in seats:
-        turn.write(DeadlineSet(session_key(group_id, seat.member_id), seat.session_deadline_ms))
+    turn.write(*[DeadlineSet(session_key(group_id, seat.member_id), seat.session_deadline_ms) for seat in seats])
     cause = ConversionCause.LAST_MEMBER_LEFT if command.ref is None else ConversionCause.OPERATOR
     turn.notices.append(GroupDowngraded(group_id, cause))
     if rebalances and seats:
@@ -128,14 +127,14 @@ def _write(turn: Turn, group: Group, command: BecomeClassic, *, rebalances: bool
 def _common_protocol(seats: tuple[ClassicSeat, ...]) -> str | None:
     offers: dict[tuple[str, ...], int] = {}
     for seat in seats:
-        names = tuple(offer.name for offer in seat.protocols)
+        names = names_of(seat.protocols)
         offers[names] = offers.get(names, 0) + 1
     return choose_protocol(offers, None) if offers else None
 
 
 def seated_member(seat: ClassicSeat, protocol_name: str | None) -> ClassicMember:
     """A seat as the classic group knows it; what it has is written in the version that it writes itself (K3.24)."""
-    metadata = next((offer.metadata for offer in seat.protocols if offer.name == protocol_name), b"")
+    metadata = metadata_of(seat.protocols, protocol_name)
     return ClassicMember(
         member_id=seat.member_id,
         instance_id=seat.instance_id,

@@ -254,3 +254,33 @@ def test_cleared_machines_know_nobody_and_tell_who_weighs_them() -> None:
     assert not machines.is_parked(FIRST)
     assert machines.take_parked(FIRST.connection) == []
     assert machines.take_due(10**9) == []
+
+
+def test_group_that_is_dropped_leaves_what_its_members_leave_one_by_one() -> None:
+    """Seats, stages, parked joins, who is unsettled and who spoke: of this group nothing, of others all."""
+
+    def left(*, at_once: bool) -> tuple[dict[str, object], list[MemberRef]]:
+        machines = Machines(MemberLimits())
+        machines.watch()
+        heard: list[MemberRef] = []
+        keys = [MemberRef(GroupId(group), MemberId(member)) for group in (GROUP, "other") for member in ("m", "n", "o")]
+        for number, key in enumerate(keys):
+            ref = RequestRef(0, number % 2, number)
+            request = replace(join_request(key.member_id), group_id=key.group_id, instance_id=InstanceId(key.member_id))
+            machines.feed(key, JoinReceived(ref, request, key.member_id), 0)
+            machines.meet(key, CLIENT, via_of(ref))
+            if key.member_id != "m":
+                machines.feed(key, Answered(Granted(member_epoch=1, assigned=frozenset())), 0)
+        machines.take_changed()
+        machines.on_profile = heard.append
+        if at_once:
+            assert [key for key, _, speaker in machines.drop_group(GROUP) if speaker[0] == CLIENT] == keys[:3]
+        else:
+            for key in keys[:3]:
+                machines.drop(key)
+        return {
+            name: value for name, value in vars(machines).items() if name not in {"_deadlines", "on_profile"}
+        }, heard
+
+    assert left(at_once=True) == left(at_once=False)
+    assert Machines(MemberLimits()).drop_group(GROUP) == []
