@@ -97,15 +97,19 @@ def _pick_released_in_turn(held: frozenset[TopicIdPartition], excess: int, offse
 def _deal_in_turn(
     pool: Sequence[TopicIdPartition], missing: Mapping[MemberId, int]
 ) -> dict[MemberId, list[TopicIdPartition]]:
-    """Hand the pool out, one each per round, until nobody misses any."""
-    waiting = [member_id for member_id, count in missing.items() if count > 0]
+    """Hand the pool out, one each per round, until nobody misses any; rounds with the same members are one step."""
+    waiting = {member_id: count for member_id, count in missing.items() if count > 0}
+    if len(waiting) == len(pool):  # One each, as when a member leaves: the commonest by far.
+        return {member_id: [partition] for member_id, partition in zip(waiting, pool, strict=True)}
     dealt: dict[MemberId, list[TopicIdPartition]] = {member_id: [] for member_id in waiting}
     position = 0
     while waiting:
-        for member_id in waiting:
-            dealt[member_id].append(pool[position])
-            position += 1
-        waiting = [member_id for member_id in waiting if len(dealt[member_id]) < missing[member_id]]
+        rounds, size = min(waiting.values()), len(waiting)
+        end = position + rounds * size
+        for place, member_id in enumerate(waiting, position):
+            dealt[member_id] += pool[place:end:size]
+        position = end
+        waiting = {member_id: count - rounds for member_id, count in waiting.items() if count > rounds}
     return dealt
 
 
@@ -139,7 +143,8 @@ def _revise_even(index: LoadIndex, region: Region, target: Assignment) -> Assign
     (subscribers,) = region.subscriber_sets
     free = [partition for kind in subscribers.kinds for partition in kind.free]
     quotas = set_quotas(subscribers.load_order, len(free))
-    held = {seat[2]: index.valid(seat[2], target) for seat in quotas}
+    unsettled = index.unsettled
+    held = {one: index.valid(one, target) if one in unsettled else target.get(one, NOTHING) for _, _, one in quotas}
     return deal(quotas, held, sorted(free))
 
 

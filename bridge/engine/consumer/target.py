@@ -132,12 +132,13 @@ def compute_target(
         return FailedTarget(name, answer)
     if group.natives < len(group.members) and _is_by_count(state.assignors[name]):
         answer = give_up_latest(group, answer)
-    changed = tuple(
+    target = group.target
+    changed = [
         TargetAssigned(group.group_id, member_id, partitions)
         for member_id, partitions in answer.items()
-        if group.target.get(member_id) != partitions
-    )
-    moved = frozenset(record.member_id for record in changed if record.partitions or group.target.get(record.member_id))
+        if target.get(member_id) != partitions
+    ]
+    moved = frozenset([record.member_id for record in changed if record.partitions or target.get(record.member_id)])
     ending = (TargetEpochReached(group.group_id, group.epoch, name), TargetComputed(group.group_id, now_ms))
     return NewTarget((*changed, *ending), moved)
 

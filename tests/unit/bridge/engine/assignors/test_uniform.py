@@ -125,3 +125,10 @@ def test_donors_release_only_the_excess() -> None:
     held = shares({"m1": "a0 a1 a2", "m2": "b0 b1 b2", "m3": ""})
     target = evenly(Claims(held, ()))
     assert target == shares({"m1": "a1 a2", "m2": "b0 b2", "m3": "a0 b1"})
+
+
+def test_pool_is_dealt_one_each_per_round() -> None:
+    """By whole rounds at once where nobody has enough yet: m3 has after one, m1 after three."""
+    missing = {named("m1"): 3, named("m2"): 5, named("m3"): 1, named("m4"): 0}
+    dealt = deal(missing, shares({"m1": "", "m2": "", "m3": "", "m4": ""}), sorted(parts("a0 a1 a2 a3 a4 a5 a6 a7 a8")))
+    assert dealt == shares({"m1": "a0 a3 a5", "m2": "a1 a4 a6 a7 a8", "m3": "a2"})
