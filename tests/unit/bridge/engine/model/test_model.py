@@ -18,7 +18,8 @@ MEMBER = ClassicMember(
 
 def test_metadata_is_that_of_the_named_protocol() -> None:
     """The leader gets the bytes under the chosen name, nothing under another (K1.37)."""
-    assert [metadata_of(MEMBER.protocols, name) for name in ("range", "sticky", "other", None)] == [b"r", b"s", b"", b""]
+    names = ("range", "sticky", "other", None)
+    assert [metadata_of(MEMBER.protocols, name) for name in names] == [b"r", b"s", b"", b""]
 
 
 def test_names_keep_the_order_of_preference() -> None:
