@@ -1,11 +1,9 @@
 """A broker as the coordinator of translated members: `ports.Coordinator` over the members' own connections."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from bridge.coordinators.by_connection import OfConnections
 from bridge.coordinators.catalog import Catalog
@@ -15,6 +13,7 @@ from bridge.coordinators.upstream.commits import Flights
 from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
+from bridge.coordinators.upstream.questions import SILENT_AGAIN_MS, SILENT_MS, OpenQuestions, Question
 from bridge.session.contracts import Access, BrokerAccess
 from translators.dialects.classic import JoinGroup, LeaveGroup, LeaveGroupReply
 from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
@@ -59,29 +58,6 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
 """What a broker says that has not heard a farewell."""
-SILENT_MS, SILENT_AGAIN_MS = 30_000, 5_000
-"""So long a broker may leave a question unanswered, as for Kafka's own clients (`request.timeout.ms`), and the next one
-of that member by the same connection. A frozen broker hangs up on nobody: its groups are another's meanwhile, which
-puts out whoever is not heard of for 45 s, and gave what a client went on reading to others.
-"""
-
-
-class _Question(NamedTuple):
-    """One question (`ref`) of a member, and the connection that is to carry it."""
-
-    ref: MemberRef
-    member: MemberRef
-    via: Via
-    asked: Inquiry | Farewell
-    due_ms: int
-    """When it is given up."""
-    names_topics: bool = True
-    """Whether its subscription is said, too, where it is said in full."""
-    target: Target | None = None
-    """What the broker means it to have in the end, where it was asked."""
-    heard: ConsumerGroupHeartbeatReply | None = None
-    """The broker's word, while it is asked for that."""
-    is_given_up: bool = False
 
 
 @dataclass(slots=True)
@@ -140,13 +116,11 @@ class UpstreamCoordinator:
         self._access = access
         self._wake = wake
         self._said: dict[MemberRef, Said] = {}
-        self._open: OrderedDict[MemberRef, _Question] = OrderedDict()
-        self._again: OrderedDict[MemberRef, None] = OrderedDict()
-        """Which of them are given up sooner, and some that were answered; both in the order in which that is due."""
+        self._open = OpenQuestions()
         self.now_ms: Callable[[], int] = lambda: 0
         """What time it is where questions are asked."""
-        self._held: OfConnections[MemberRef, _Question] = OfConnections(lambda question: question.via.connection)
-        self._answered: list[tuple[_Question, GroupReply | None]] = []
+        self._held: OfConnections[MemberRef, Question] = OfConnections(lambda question: question.via.connection)
+        self._answered: list[tuple[Question, GroupReply | None]] = []
         self._flights = Flights()
         self._farewells = Farewells()
         self._seen_off: set[MemberRef] = set()
@@ -160,12 +134,14 @@ class UpstreamCoordinator:
         """Lets a machine hear an answer without a turn, if that is all there is to do; False: nothing has happened."""
         self.seat_id: Callable[[MemberRef], MemberId] = lambda member: member.member_id
         """Tells as whom the broker knows a member."""
+        self.member_of: Callable[[MemberRef], MemberRef] = lambda seat: seat
+        """Tells whom the broker knows by this id."""
         self._elsewhere: dict[MemberRef, int | None] = {}
         """Members that nothing can be asked for by the connection that is known of them: that one, where it leads to
         a broker that does not coordinate their group; None where there is no way to any.
         """
         self._news = GroupNews()
-        self._targets = Targets()
+        self._targets = Targets(self._news.calls)
         self._heard: dict[MemberRef, _Heard] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
@@ -203,9 +179,9 @@ class UpstreamCoordinator:
         ):
             # The same object from here on: most of what members ask is the last question over again.
             said.inquiry = command
-        self._ask(_Question(ref, member, via, command, self.now_ms() + SILENT_MS))
+        self._ask(Question(ref, member, via, command, self.now_ms() + SILENT_MS))
 
-    def _ask(self, question: _Question) -> None:
+    def _ask(self, question: Question) -> None:
         asked = question.asked
         # A partition is not free while a commit on it is on its way (decision 2): the broker takes the commit of one
         # that was lost under a current epoch, and it would land on top of the next owner's.
@@ -235,27 +211,16 @@ class UpstreamCoordinator:
         self._begin(question)
         self._say(question, way)
 
-    def _begin(self, question: _Question) -> None:
-        self._open[question.ref] = question
+    def _begin(self, question: Question) -> None:
         if self._elsewhere and self._elsewhere.get(question.member) == question.via.connection:
-            self._open[question.ref] = question._replace(due_ms=self.now_ms() + SILENT_AGAIN_MS)
-            self._again[question.ref] = None
+            self._open.begin_again(question._replace(due_ms=self.now_ms() + SILENT_AGAIN_MS))
+        else:
+            self._open[question.ref] = question
 
     def _give_up(self, now_ms: int) -> None:
         """What was asked long ago gets no answer, or goes on without what only others' connections would tell of it."""
-        while (question := self._next_silent()) is not None and question.due_ms <= now_ms:
-            del self._open[question.ref]
+        for question in self._open.take_silent(now_ms):
             self._answered.append((question._replace(is_given_up=question.heard is None), question.heard))
-
-    def _next_silent(self) -> _Question | None:
-        """Whose answer is given up next, if none comes."""
-        if not self._open:
-            self._again.clear()
-            return None
-        while self._again and next(iter(self._again)) not in self._open:
-            self._again.popitem(last=False)
-        firsts = (*islice(self._open, 1), *islice(self._again, 1))
-        return min((self._open[ref] for ref in firsts), key=lambda question: question.due_ms)
 
     def _see_off(self, unsaid: Unsaid, way: BrokerAccess) -> None:
         """Say it for a member that is gone; who is not heard, as while the coordinator moves, has it said later."""
@@ -266,14 +231,14 @@ class UpstreamCoordinator:
 
         way.ask(None, to_heartbeat(unsaid.farewell, None, self._catalog), take)
 
-    def _say(self, question: _Question, way: BrokerAccess) -> None:
+    def _say(self, question: Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
         if said is None:
             self._heard.setdefault(question.member, _Heard()).principal = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
         way.ask(None, heartbeat, partial(self._take, question))
 
-    def _take(self, question: _Question, reply: GroupReply | None) -> None:
+    def _take(self, question: Question, reply: GroupReply | None) -> None:
         """The broker's word; a question that was given up meanwhile has no member any more."""
         if question.ref not in self._open or self._hears_calmly(question, reply):
             return
@@ -290,11 +255,11 @@ class UpstreamCoordinator:
             self._open[question.ref] = self._open[question.ref]._replace(heard=reply)
             seat = question.member._replace(member_id=self.seat_id(question.member))
             hear = partial(self._hear, question, reply)
-            self._targets.find(seat, self._access(question.via), hear)
+            self._targets.find(seat, reply.member_epoch, self._access(question.via), hear)
         else:
             self._hear(question, reply)
 
-    def _hears_calmly(self, question: _Question, reply: GroupReply | None) -> bool:
+    def _hears_calmly(self, question: Question, reply: GroupReply | None) -> bool:
         """Whether a member has heard the last answer over again, to the last question over again, without a turn: by
         one it would be judged just so (`_answer`), and nothing of what is remembered here would be another. Who was
         refused or not reached meanwhile has nothing left of what it said.
@@ -316,7 +281,7 @@ class UpstreamCoordinator:
         del self._open[question.ref]
         return True
 
-    def _gains(self, question: _Question, reply: ConsumerGroupHeartbeatReply) -> bool:
+    def _gains(self, question: Question, reply: ConsumerGroupHeartbeatReply) -> bool:
         """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway, and
         of one that was taken over, or was in the journal, it is not known.
         """
@@ -325,7 +290,7 @@ class UpstreamCoordinator:
             return False
         return heard.granted is not None and not self._catalog.to_names(reply.assignment) <= heard.granted
 
-    def _hear(self, question: _Question, reply: GroupReply | None, target: Target | None = None) -> None:
+    def _hear(self, question: Question, reply: GroupReply | None, target: Target | None = None) -> None:
         if self._open.pop(question.ref, None) is not None:
             self._answered.append((question if target is None else question._replace(target=target), reply))
             self._wake()
@@ -393,7 +358,8 @@ class UpstreamCoordinator:
         self._held.pop(member, None)
         self._elsewhere.pop(member, None)
         self._heard.pop(member, None)
-        self._news.drop(member)
+        if self._news.drop(member):
+            self._targets.drop(member.group_id)
         self._hidden.discard(member)
         self._seen_off.discard(member)
 
@@ -410,13 +376,13 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`."""
         self._said.clear()
         self._open.clear()
-        self._again.clear()
         self._held.clear()
         self._answered.clear()
         self._told.clear()
         self._elsewhere.clear()
         self._heard.clear()
         self._news.clear()
+        self._targets.clear()
         self._hidden.clear()
         self._seen_off.clear()
         self.hidden.clear()
@@ -434,7 +400,7 @@ class UpstreamCoordinator:
         heard = [MemberAnswered(question.ref, self._answer(question, reply, now_ms)) for question, reply in answered]
         return [*told, *heard, *self._news.take_due(now_ms)]
 
-    def _answer(self, question: _Question, reply: GroupReply | None, now_ms: int) -> Granted | Refused:
+    def _answer(self, question: Question, reply: GroupReply | None, now_ms: int) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
         if not self.is_member(question.member):
             # Its machine gave the question up: nothing of it is kept, but that others may have what it had.
@@ -464,7 +430,7 @@ class UpstreamCoordinator:
             self.lacks_topics = True
         return answer
 
-    def _note_calm(self, question: _Question, answer: Granted, reply: GroupReply) -> None:
+    def _note_calm(self, question: Question, answer: Granted, reply: GroupReply) -> None:
         """Remember what told nothing new: brokers say it over again, and then it does again."""
         said = self._said.get(question.member)
         is_same = answer.assigned is None and answer.member_epoch == question.asked.member_epoch
@@ -472,7 +438,7 @@ class UpstreamCoordinator:
         if is_same and question.names_topics and said is not None and question.asked is said.inquiry:
             said.calm_reply, said.calm_answer = reply, answer
 
-    def _note_rights(self, question: _Question, asked: Inquiry) -> None:
+    def _note_rights(self, question: Question, asked: Inquiry) -> None:
         member = question.member
         if question.names_topics:
             said = self._said.get(member)
@@ -488,7 +454,7 @@ class UpstreamCoordinator:
         if said is not None and said.inquiry.topics == asked.topics:
             self._said[member] = Said(asked)
 
-    def _note_news(self, question: _Question, answer: Granted, now_ms: int) -> None:
+    def _note_news(self, question: Question, answer: Granted, now_ms: int) -> None:
         """Who else is to be asked for, as if each had just come to its interval's end."""
         member, asked = question.member, question.asked
         if isinstance(asked, Farewell):
@@ -507,10 +473,30 @@ class UpstreamCoordinator:
             return
         if answer.member_epoch != asked.member_epoch:
             self._news.hear_epoch(member, answer.member_epoch, now_ms)
-        if before is not None and not before <= asked.owned:
+        freed = frozenset[TopicPartition]() if before is None else before - asked.owned
+        if freed:
             self._news.stir(member, now_ms)
+            self._offer(question, freed, answer.member_epoch)
 
-    def _note_place(self, question: _Question, answer: Granted | Refused) -> None:
+    def _offer(self, question: Question, freed: frozenset[TopicPartition], epoch: int) -> None:
+        """Ask at once for those who are to have what a member let go of, and need not wait for the call of the group:
+        an eager client that was called holds nothing until it has all.
+        """
+        member = question.member
+        if not self._news.has_others(member):
+            return
+
+        def call(target: Target | None) -> None:
+            seats = self._targets.owners(member.group_id, freed) if target is not None else ()
+            owners = frozenset(self.member_of(MemberRef(member.group_id, one)).member_id for one in seats)
+            if owners := owners - {member.member_id}:
+                self._told.append(MembersCalled(member.group_id, owners))
+                self._wake()
+
+        seat = member._replace(member_id=self.seat_id(member))
+        self._targets.find(seat, epoch, self._access(question.via), call)
+
+    def _note_place(self, question: Question, answer: Granted | Refused) -> None:
         if question.is_given_up or (isinstance(answer, Refused) and answer.code is ErrorCode.NOT_COORDINATOR):
             self._elsewhere[question.member] = question.via.connection
         elif answer is _UNREACHABLE:
@@ -524,8 +510,8 @@ class UpstreamCoordinator:
         """See `ports.Coordinator`."""
         if self._answered or self._told or self._news.is_due(now_ms):
             return True
-        silent = self._next_silent()
-        return silent is not None and silent.due_ms <= now_ms
+        silent_ms = self._open.next_due_ms()
+        return silent_ms is not None and silent_ms <= now_ms
 
     def pass_deadlines(self, now_ms: int) -> bool:
         """See `ports.Coordinator`: the machines keep the broker's interval, and the clients' sessions."""
@@ -533,8 +519,7 @@ class UpstreamCoordinator:
 
     def next_deadline_ms(self) -> int | None:
         """See `ports.Coordinator`."""
-        silent = self._next_silent()
-        due_ms = (self._news.next_due_ms(), None if silent is None else silent.due_ms)
+        due_ms = (self._news.next_due_ms(), self._open.next_due_ms())
         return min((one for one in due_ms if one is not None), default=None)
 
     # ------------------------------------------------------------------ what it is asked at once

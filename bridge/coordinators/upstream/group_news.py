@@ -5,13 +5,14 @@ A broker calls nobody: each member would hear of a newcomer at its own interval,
 it at the next one. The bridge has heard of it by any of them, and asks for the others at once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from bridge.coordinators.deadlines import Deadlines
 from bridge.session.contracts import BrokerAccess
-from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply, DescribedConsumerGroup
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupDescribeReply
 from translators.dialects.coordinator import MembersCalled
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import GroupId, MemberId, MemberRef, TopicPartition
@@ -54,14 +55,26 @@ class GroupNews:
         """The broker has this member."""
         self._groups.setdefault(member.group_id, _Group()).members.add(member.member_id)
 
-    def drop(self, member: MemberRef) -> None:
-        """The member is gone, or is asked for by nobody any more."""
+    def drop(self, member: MemberRef) -> bool:
+        """The member is gone, or is asked for by nobody any more; whether it was the last of its group."""
         group = self._groups.get(member.group_id)
         if group is None:
-            return
+            return True
         group.members.discard(member.member_id)
-        if not group.members:
-            del self._groups[member.group_id]
+        if group.members:
+            return False
+        del self._groups[member.group_id]
+        return True
+
+    def has_others(self, member: MemberRef) -> bool:
+        """Whether there is anybody here but this member who is called for the group's news."""
+        group = self._groups.get(member.group_id)
+        return group is not None and not group.members <= {member.member_id} and self.calls(member.group_id)
+
+    def calls(self, group_id: GroupId) -> bool:
+        """Whether members of the group are called at all: it has some, and not too many."""
+        group = self._groups.get(group_id)
+        return group is not None and len(group.members) <= CALLED_MAX
 
     def clear(self) -> None:
         """Forget all."""
@@ -88,9 +101,9 @@ class GroupNews:
         return True
 
     def _call(self, member: MemberRef, at_ms: int, now_ms: int) -> None:
-        group = self._groups.get(member.group_id)
-        if group is None or len(group.members) > CALLED_MAX:
+        if not self.calls(member.group_id):
             return
+        group = self._groups[member.group_id]
         if group.call_at_ms is not None:
             if group.knows != member.member_id:
                 # Each of those who came together has to hear of the others.
@@ -136,43 +149,81 @@ Target = frozenset[TopicPartition]
 Take = Callable[[Target | None], None]
 
 
+class _Described(NamedTuple):
+    """What a group's members are to have from one epoch on, by members and by partitions."""
+
+    epoch: int
+    targets: Mapping[MemberId, Target]
+    owners: Mapping[TopicPartition, MemberId]
+
+
 class Targets:
     """What brokers mean members to have in the end, by groups that are described: of each one description is asked
-    for at a time, which serves all who ask meanwhile. A heartbeat does not tell whether more is to come, and whoever
-    gains is called once.
+    for at a time, which serves all who ask meanwhile, and those who were told the same epoch behind it, as Kafka deals
+    out once an epoch. A heartbeat does not tell whether more is to come, and whoever gains is called once.
+
+    What was described is kept for groups that `keeps` says so of, until `drop`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keeps: Callable[[GroupId], bool] = lambda _: False) -> None:
+        self._keeps = keeps
         self._asking: dict[GroupId, dict[MemberId, list[Take]]] = {}
+        self._described: dict[GroupId, _Described] = {}
 
-    def find(self, seat: MemberRef, way: BrokerAccess, take: Take) -> None:
+    def find(self, seat: MemberRef, epoch: int, way: BrokerAccess, take: Take) -> None:
         """`take` is called once, perhaps before this returns; None where the broker does not tell: it may have to
         compute a new one first, or the client may not describe a topic of any member (29).
 
-        Who asks again while it waits is not kept waiting by another's connection, whose client may read no answers.
+        `epoch` is the one that the member was told. Who asks again while it waits is not kept waiting by another's
+        connection, whose client may read no answers.
         """
+        described = self._described.get(seat.group_id)
+        if described is not None and described.epoch == epoch:
+            take(described.targets.get(seat.member_id))
+            return
         is_asked = seat.group_id in self._asking
         takes = self._asking.setdefault(seat.group_id, {}).setdefault(seat.member_id, [])
         takes.append(take)
         if not is_asked or len(takes) > 1:
             way.ask(None, ConsumerGroupDescribe((seat.group_id,)), partial(self._hear, seat.group_id))
 
+    def owners(self, group_id: GroupId, partitions: Iterable[TopicPartition]) -> set[MemberId]:
+        """Who is to have one of these, by the last description; those that nobody is to have, or is known to, are left
+        out.
+        """
+        described = self._described.get(group_id)
+        if described is None:
+            return set()
+        return {described.owners[one] for one in partitions if one in described.owners}
+
+    def drop(self, group_id: GroupId) -> None:
+        """Nobody of this group is here any more."""
+        self._described.pop(group_id, None)
+
+    def clear(self) -> None:
+        """Forget what was described."""
+        self._described.clear()
+
     def _hear(self, group_id: GroupId, reply: GroupReply | None) -> None:
         waiting = self._asking.pop(group_id, {})
-        described = reply.groups if isinstance(reply, ConsumerGroupDescribeReply) else ()
-        targets = {member_id: target for group in described for member_id, target in _targets(group)}
+        described = _read(reply)
+        if described is not None and self._keeps(group_id):
+            self._described[group_id] = described
         for member_id, takes in waiting.items():
             for take in takes:
-                take(targets.get(member_id))
+                take(None if described is None else described.targets.get(member_id))
 
 
-def _targets(group: DescribedConsumerGroup) -> Iterator[tuple[MemberId, Target]]:
-    if group.error is not ErrorCode.NONE or group.assignment_epoch != group.group_epoch:
-        return
-    for member in group.members:
-        yield (
-            member.member_id,
-            frozenset(
-                TopicPartition(topic.topic_name, one) for topic in member.target_assignment for one in topic.partitions
-            ),
+def _read(reply: GroupReply | None) -> _Described | None:
+    group = reply.groups[0] if isinstance(reply, ConsumerGroupDescribeReply) and reply.groups else None
+    if group is None or group.error is not ErrorCode.NONE or group.assignment_epoch != group.group_epoch:
+        return None
+    targets = {
+        member.member_id: frozenset(
+            TopicPartition(topic.topic_name, one) for topic in member.target_assignment for one in topic.partitions
         )
+        for member in group.members
+    }
+    return _Described(
+        group.assignment_epoch, targets, {one: owner for owner, target in targets.items() for one in target}
+    )

@@ -122,6 +122,7 @@ class UpstreamGroups:
         self._coordinator.now_ms = clock.now_ms
         self._coordinator.is_member = lambda member: machines.get(member) is not None
         self._coordinator.seat_id = self.names.seat_id
+        self._coordinator.member_of = self.names.member_of
         self._coordinator.left_overs = LeftOvers(clock.now_ms() + settings.resume_ms)
         owner: GroupOwner[UpstreamOrder] = GroupOwner(
             self._coordinator, self._catalog, machines, settings.bounds, FAREWELL_WAIT_MS

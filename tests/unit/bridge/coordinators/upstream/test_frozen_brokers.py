@@ -3,7 +3,7 @@
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.coordinator import SILENT_MS
+from bridge.coordinators.upstream.questions import SILENT_MS
 from tests.support.embedded_world import FakeVia
 from tests.support.upstream_world import UpstreamWorld, granted, unchanged, upstream_world
 from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat

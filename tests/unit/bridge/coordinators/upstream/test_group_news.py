@@ -208,3 +208,15 @@ async def test_quiet_group_asks_no_more_than_the_broker_wants(autojump_clock: Mo
                     await world.say(unchanged(1), via)
         # A minute has twelve intervals; each begins with the answer, and ends a little early.
         assert asked <= 2 * 13
+
+
+def test_who_is_alone_has_no_others() -> None:
+    """Nor has a member of a group that is never called, or of which nobody is here."""
+    news = news_of("a", "b")
+    assert news.has_others(member("a"))
+    assert not news.drop(member("b"))
+    assert not news.has_others(member("a"))
+    assert news.has_others(member("c"))
+    assert news.drop(member("a"))
+    assert not news.has_others(member("a"))
+    assert not news_of(*map(str, range(CALLED_MAX + 1))).has_others(member("0"))

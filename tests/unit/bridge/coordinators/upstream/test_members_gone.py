@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.coordinator import SILENT_MS
 from bridge.coordinators.upstream.groups import UpstreamGroups
+from bridge.coordinators.upstream.questions import SILENT_MS
 from tests.support.embedded_world import join_request, leave_request
 from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
@@ -25,7 +25,8 @@ LONG_S = 3 * SILENT_MS // 1000
 
 def kept(groups: UpstreamGroups) -> dict[str, int]:
     """What the coordinator has of anybody, and the room in which it is told whom to call."""
-    places = (groups._coordinator, groups._coordinator._news, groups._coordinator._targets)
+    coordinator = groups._coordinator
+    places = (coordinator, coordinator._open, coordinator._news, coordinator._targets)
     found = {name: value for place in places for name, value in vars(place).items() if isinstance(value, Sized)}
     return {name: len(value) for name, value in found.items() if len(value)}
 

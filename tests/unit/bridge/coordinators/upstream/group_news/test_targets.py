@@ -4,10 +4,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.group_news import Target, Targets
+from bridge.coordinators.upstream.group_news import PAUSE_MS, Target, Targets
 from bridge.session.contracts import NoAccess
 from bridge.wire.codec.registry import Reply
-from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia
+from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia, join_request
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import (
     INTERVAL_MS,
@@ -18,11 +18,13 @@ from tests.support.upstream_world import (
     unchanged,
     upstream_world,
 )
+from translators.dialects.classic import JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, MemberRef, TopicPartition
 
 A, B = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
+EPOCH = 4
 
 
 def parts(*partitions: int) -> frozenset[TopicPartition]:
@@ -33,23 +35,23 @@ def parts(*partitions: int) -> frozenset[TopicPartition]:
 def test_one_description_serves_all_who_ask_meanwhile() -> None:
     """And the next one is asked for again; whoever is not in it is told nothing."""
     targets, via, heard = Targets(), FakeVia(), list[Target | None]()
-    targets.find(A, via, heard.append)
-    targets.find(B, via, heard.append)
-    targets.find(MemberRef(GROUP, MemberId("c")), via, heard.append)
+    targets.find(A, EPOCH, via, heard.append)
+    targets.find(B, EPOCH, via, heard.append)
+    targets.find(MemberRef(GROUP, MemberId("c")), EPOCH, via, heard.append)
     assert [request for request, _ in via.open] == [ConsumerGroupDescribe((GROUP,))]
     via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
     assert heard == [parts(0, 1), parts(2), None]
-    targets.find(A, via, heard.append)
+    targets.find(A, EPOCH, via, heard.append)
     assert len(via.open) == 1
 
 
 def test_who_asks_again_is_not_kept_waiting_by_anothers_connection() -> None:
     """A client that reads no answers kept those of its whole group from being told what they gained."""
     targets, stuck, own, heard = Targets(), FakeVia(), FakeVia(connection=2), list[Target | None]()
-    targets.find(A, stuck, heard.append)
-    targets.find(B, own, heard.append)
+    targets.find(A, EPOCH, stuck, heard.append)
+    targets.find(B, EPOCH, own, heard.append)
     assert not own.open
-    targets.find(B, own, heard.append)
+    targets.find(B, EPOCH, own, heard.append)
     own.answer(lambda _: described({"a": (0,), "b": (1,)}))
     assert heard == [parts(0), parts(1), parts(1)]
     stuck.answer(lambda _: described({"a": (2,)}))
@@ -64,10 +66,42 @@ def test_who_asks_again_is_not_kept_waiting_by_anothers_connection() -> None:
 def test_target_that_is_not_told_is_unknown(reply: Reply | None) -> None:
     """Kafka 4.3 computes one a second, and describes no group with a topic that its client may not see (29)."""
     targets, via, heard = Targets(), FakeVia(), list[Target | None]()
-    targets.find(A, via, heard.append)
+    targets.find(A, EPOCH, via, heard.append)
     via.answer(lambda _: reply)
-    targets.find(A, NoAccess(), heard.append)
+    targets.find(A, EPOCH, NoAccess(), heard.append)
     assert heard == [None, None]
+
+
+def test_what_is_known_of_an_epoch_is_not_asked_again() -> None:
+    """Kafka deals out once an epoch: of 200 members each had the whole group described for itself."""
+    targets, via, heard = Targets(lambda _: True), FakeVia(), list[Target | None]()
+    targets.find(A, EPOCH, via, heard.append)
+    via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
+    targets.find(B, EPOCH, via, heard.append)
+    targets.find(MemberRef(GROUP, MemberId("c")), EPOCH, via, heard.append)
+    assert (heard, via.open) == ([parts(0, 1), parts(2), None], [])
+    targets.find(B, EPOCH + 1, via, heard.append)
+    assert (len(heard), len(via.open)) == (3, 1)
+
+
+def test_owners_to_be_are_known_until_the_group_is_dropped() -> None:
+    """Of what nobody is to have, and of groups that nobody described, there is none."""
+    targets, via = Targets(lambda _: True), FakeVia()
+    assert targets.owners(GROUP, parts(0)) == set()
+    targets.find(A, EPOCH, via, lambda _: None)
+    via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
+    assert targets.owners(GROUP, parts(0, 1, 2, 3)) == {"a", "b"}
+    assert targets.owners(GROUP, parts(3)) == set()
+    targets.drop(GROUP)
+    assert targets.owners(GROUP, parts(0)) == set()
+
+
+def test_of_a_group_whose_last_member_is_gone_a_late_description_leaves_nothing() -> None:
+    """It would stay for as long as the bridge runs."""
+    targets, via, heard = Targets(lambda _: False), FakeVia(), list[Target | None]()
+    targets.find(A, EPOCH, via, heard.append)
+    via.answer(lambda _: described({"a": (0, 1)}))
+    assert (heard, targets.owners(GROUP, parts(0))) == ([parts(0, 1)], set())
 
 
 # ---------------------------------------------------------------------- with a member
@@ -108,8 +142,27 @@ async def test_who_is_to_have_more_is_called_when_it_has(autojump_clock: MockClo
         await world.say(unchanged(3))
         await gain(world, described({"a": (0, 1, 2)}), 0, 1)
         assert await called_after(world, generation) is None
-        await gain(world, described({"a": (0, 1, 2)}), 0, 1, 2)
+        await world.say(granted(4, 0, 1, 2))
         assert await called_after(world, generation) is not None
+
+
+async def test_who_is_to_have_what_another_let_go_of_is_asked_for_at_once(autojump_clock: MockClock) -> None:
+    """And not with the group, a second after its last call: an eager client that was called holds nothing meanwhile."""
+    async with upstream_world() as world:
+        other = FakeVia(connection=2)
+        generation = await world.form("a", granted(3, 0, 1))
+        await world.form("b", granted(3, 2), other)
+        # All are called for the newcomer, and a is to give partition 1 up.
+        await world.say(granted(3, 0))
+        assert await world.beat("a", generation) is ErrorCode.REBALANCE_IN_PROGRESS
+        called_at = trio.current_time()
+        joining = world.send(join_request("a"))
+        await world.say(granted(4, 0))
+        await trio.sleep(LOOK_PAUSE_S)
+        assert isinstance(world.via.answer(lambda _: described({"a": (0,), "b": (1, 2)})), ConsumerGroupDescribe)
+        assert (await world.asked(other)).member_id == "b"
+        assert trio.current_time() - called_at < PAUSE_MS / 2_000
+        assert (await world.answer(joining, JoinGroupReply)).error is ErrorCode.NONE
 
 
 @pytest.mark.parametrize("reply", [None, refused(ErrorCode.NONE)], ids=["lost", "no description"])
