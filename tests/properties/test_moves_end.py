@@ -1,6 +1,7 @@
 """Moves end though nobody answers any more: whatever is said again is said again within a bound that has a name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import pytest
@@ -181,22 +182,23 @@ def _held_up(effect: release.ReleaseEffect) -> release.ReleaseEvent:
 @given(heard=st.integers(0, len(RESEATING)), started_ms=st.integers(0, 10**6), is_resumed=st.booleans())
 def test_reseat_ends_in_silence(heard: int, started_ms: int, is_resumed: bool) -> None:
     """Two thirds of a session for the scout, coming and going, and the members are at rest or called."""
-    taken = reseat.resume(started_ms) if is_resumed else reseat.begin()
+    taken = reseat.resume() if is_resumed else reseat.begin()
     for event in () if is_resumed else RESEATING[:heard]:
         taken = reseat.step(taken.state, event, started_ms)
-    state, took_ms = in_silence(reseat.step, taken, _silence_of_reseat, started_ms)
+    silence = partial(_silence_of_reseat, started_ms + SCOUT_MS)
+    state, took_ms = in_silence(reseat.step, taken, silence, started_ms)
     assert isinstance(state, rest.Kept | reseat.Called)
     assert took_ms <= SCOUT_MS + 4 * AGAIN_MS
 
 
-def _silence_of_reseat(effect: reseat.ReseatEffect) -> reseat.ReseatEvent:
+def _silence_of_reseat(until_ms: int, effect: reseat.ReseatEffect) -> reseat.ReseatEvent:
     match effect:
         case reseat.Look():
             return reseat.Looked(is_classic=False, obstacle=WHY)
         case rest.Gather() | rest.Prove() | rest.Compare():
             return _silence_at_rest(effect)
         case reseat.SendScout() | reseat.CallScoutBack():
-            return reseat.ScoutUnanswered(SCOUT_MS)
+            return reseat.ScoutUnanswered(until_ms)
         case reseat.PlayRound():
             return reseat.RoundEnded(WHY)
 

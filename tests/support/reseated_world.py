@@ -102,6 +102,7 @@ class ReseatedWorld:
     broker: "TypedBroker"
     reconverts: bool | None = True
     writes: bool = True
+    writes_s: float = 0.0
     written: dict[MemberId, int] = field(default_factory=dict)
     """The generations of the members for whom the scout was announced."""
 
@@ -109,11 +110,22 @@ class ReseatedWorld:
         """A move of all members, who were heard by their connections before."""
         world = self.adopted
         members = world.clients()
-        around: Reseating[Held] = Reseating(
+        move = ReseatMove(self.ways(), GROUP, members, is_to_be_cleared=is_to_be_cleared)
+        for beat in world.beats():
+            assert not isinstance(beat.request, ConsumerGroupHeartbeat)
+            member = members[list(members)[beat.via.connection]]
+            move.know(member.member_id, beat.via, member.generation)
+        return move
+
+    def ways(self) -> Reseating[Held]:
+        """Who is asked meanwhile."""
+        world = self.adopted
+        return Reseating(
             pass_on=world.pass_on,
             excuse=world.excuse,
             note=world.note,
             write=world.write,
+            now_ms=TrioClock().now_ms,
             begin=self._begin,
             reconverts=self._reconverts,
             access=lambda via: world.ways_of[via.connection],
@@ -122,14 +134,9 @@ class ReseatedWorld:
             coordinators=self.scouting,
             clock=TrioClock(),
         )
-        move = ReseatMove(around, GROUP, members, is_to_be_cleared=is_to_be_cleared)
-        for beat in world.beats():
-            assert not isinstance(beat.request, ConsumerGroupHeartbeat)
-            member = members[list(members)[beat.via.connection]]
-            move.know(member.member_id, beat.via, member.generation)
-        return move
 
     async def _begin(self, members: Iterable[ClassicMember]) -> bool:
+        await trio.sleep(self.writes_s)
         self.written = {one.member_id: one.generation for one in members}
         return self.writes
 
@@ -148,9 +155,12 @@ class TypedBroker(FakeBroker):
     """How many of the next questions are not answered."""
     errors: list[ErrorCode] = field(default_factory=list)
     """How the next questions are answered."""
+    takes_s: list[float] = field(default_factory=list)
+    """How long the next questions take to be answered."""
 
     async def describe_group(self, group_id: str) -> DescribedGroup | DescribedConsumerGroup:
         """See `ports.Broker`."""
+        await trio.sleep(self.takes_s.pop(0) if self.takes_s else 0)
         if self.unreachable:
             self.unreachable -= 1
             raise BrokerUnreachable("the test lets nobody in")

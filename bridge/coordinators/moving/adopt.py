@@ -1,6 +1,6 @@
 """An adoption while it is made: Heartbeats in the members' place, the broker's word, the engine's, and one farewell."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -61,7 +61,6 @@ class Adopting(RestingWays[HeldT]):
     embedded: EmbeddedGroups
     broker: Broker
     coordinators: Coordinators
-    now_ms: Callable[[], int]
 
 
 class AdoptMove(RestingGroup[HeldT]):
@@ -107,7 +106,7 @@ class AdoptMove(RestingGroup[HeldT]):
 
     async def go_on(self) -> None:
         """The same after a restart, or after a failure on the way."""
-        self._holds = True
+        self._hold()
         await self._run(resume(self._around.now_ms(), was_taken_in=self._around.embedded.holds(self._group_id)))
 
     async def _run(self, taken: AdoptStep) -> None:

@@ -16,6 +16,7 @@ from bridge.coordinators.moving.descriptions import describe, undescribed
 from bridge.coordinators.moving.held_requests import HeldT
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.surroundings import SCOUT_ID
+from bridge.coordinators.moving.survey import SHARE_OF_SESSION
 from bridge.coordinators.rounds import OWN, Lines, play
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.moves.reseat import (
@@ -64,16 +65,16 @@ from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, GroupId, MemberId,
 
 SCOUT_REBALANCE_MS = 60_000
 """What a scout says of itself: it has nothing to give up."""
-ROUNDS_MAX = 3
-"""How often a round is played again for which there was no time, as while a broker is started again."""
 AGAIN_S = 0.25
 """How soon a scout says again what was not answered."""
 SCOUT_HOLDS = 2
-"""For so many holds, two thirds of the shortest session, a scout says again what was not answered: later the broker
-ends whoever waits here, and others get what they have.
+"""Until so many holds, two thirds of the shortest session, behind the last beat a scout says again what was not
+answered: later the broker ends whoever waits here, and others get what they have.
 """
 SCOUT_TRIES = 6
-"""So often a broker that answers nothing at all is asked in that time."""
+"""So often a broker that answers nothing at all is asked in that time: it is asked once more behind it, which ends
+before the session does.
+"""
 AT_REST = "Stable"
 STOPPED = "EB-MOVE-240"
 """The move was stopped before a scout was sent; order it again."""
@@ -129,6 +130,8 @@ class ReseatMove(RestingGroup[HeldT]):
         self._is_to_be_cleared = is_to_be_cleared
         self._was_made = False
         self._lines = Lines(around.coordinators, group_id)
+        self._called_back_ms: int | None = None
+        """When the scout was first told to leave."""
         self.state: ReseatState = begin().state
 
     def stop(self, reason: Refused) -> None:
@@ -158,12 +161,12 @@ class ReseatMove(RestingGroup[HeldT]):
             self.state = Kept(Obstacle("EB-MOVE-245", why, "order the move to pass again"))
             self._tell_of_members()
             return
-        self._holds = True
-        await self._run(resume(self._around.clock.now_ms(), is_to_be_cleared=self._is_to_be_cleared))
+        self._hold()
+        await self._run(resume(is_to_be_cleared=self._is_to_be_cleared))
 
     async def _run(self, taken: ReseatStep) -> None:
         try:
-            async for state in course(taken, step, self._carry_out, self._around.clock.now_ms):
+            async for state in course(taken, step, self._carry_out, self._around.now_ms):
                 self.state = state
         finally:
             self._lines.close()
@@ -243,13 +246,13 @@ class ReseatMove(RestingGroup[HeldT]):
             )
         # As they are now: while all were waited for, some joined anew, and that is what their clients know.
         now = [replace(one, generation=self._client_generation(name)) for name, one in self._members.items()]
-        if not await self._around.begin(now):
-            return Obstacle(
-                "EB-MOVE-206",
-                "that it is about to begin can't be written down",
-                "see to the journal, and order the move again",
-            )
-        return None
+        if await self._around.begin(now) and self._patience_s() > 0:
+            return None
+        return Obstacle(
+            "EB-MOVE-206",
+            "that it is about to begin can't be written down, or not as soon as requests have to go on",
+            "see to the journal, and order the move again",
+        )
 
     async def _describe(self) -> DescribedGroup | DescribedConsumerGroup | Obstacle:
         try:
@@ -260,37 +263,44 @@ class ReseatMove(RestingGroup[HeldT]):
     # ------------------------------------------------------------------ the scout
 
     async def _send_scout(self) -> ReseatEvent:
-        said = await self._ask_scout(JOIN_EPOCH)
+        until_ms = self._around.now_ms() + self._answer_ms
+        said = await self._ask_scout(JOIN_EPOCH, until_ms)
         if said is None:
-            return self._unanswered()
+            return await self._unanswered(until_ms)
         if said is ErrorCode.NONE or said is ErrorCode.FENCED_MEMBER_EPOCH:
             # It is in since an earlier move, and the group's epoch has moved on.
             return ScoutJoined()
         return ScoutJoined(_scout_refused(self._group_id, said))
 
     async def _call_scout_back(self) -> ReseatEvent:
-        said = await self._ask_scout(LEAVE_EPOCH)
+        until_ms = self._around.now_ms() + self._answer_ms
+        if self._called_back_ms is None:
+            self._called_back_ms = self._around.now_ms()
+        said = await self._ask_scout(LEAVE_EPOCH, until_ms)
         if said is None:
-            return self._unanswered()
+            return await self._unanswered(until_ms)
         if said not in _NO_MEMBER:
             return ScoutGone(_scout_refused(self._group_id, said))
         try:
-            with trio.fail_after(self._answer_s):
+            with trio.fail_after(self._left_s(until_ms)):
                 described = await describe(self._around.broker, self._group_id)
         except (BrokerUnreachable, trio.TooSlowError):
-            await trio.sleep(AGAIN_S)
-            return self._unanswered()
+            return await self._unanswered(until_ms)
         is_classic = isinstance(described, DescribedGroup)
         return ScoutGone(None if is_classic else _not_made_classic(self._group_id))
 
-    def _unanswered(self) -> ScoutUnanswered:
-        return ScoutUnanswered(SCOUT_HOLDS * self._hold_ms)
+    async def _unanswered(self, until_ms: int) -> ScoutUnanswered:
+        await trio.sleep(min(AGAIN_S, self._left_s(until_ms)))
+        return ScoutUnanswered(self._hold() + SCOUT_HOLDS * self._hold_ms)
 
     @property
-    def _answer_s(self) -> float:
-        return SCOUT_HOLDS * self._hold_ms / SCOUT_TRIES / 1000
+    def _answer_ms(self) -> int:
+        return SCOUT_HOLDS * self._hold_ms // SCOUT_TRIES
 
-    async def _ask_scout(self, epoch: int) -> ErrorCode | None:
+    def _left_s(self, until_ms: int) -> float:
+        return max(until_ms - self._around.now_ms(), 0) / 1000
+
+    async def _ask_scout(self, epoch: int, until_ms: int) -> ErrorCode | None:
         """The coordinator's word on a heartbeat of the scout, None where it is not known whether it took it."""
         request = ConsumerGroupHeartbeat(
             group_id=self._group_id,
@@ -300,21 +310,21 @@ class ReseatMove(RestingGroup[HeldT]):
             subscribed_topic_names=(),
             owned=frozenset(),
         )
-        reply = await self._lines.ask(None, request, OWN, self._answer_s)
+        reply = await self._lines.ask(None, request, OWN, self._left_s(until_ms))
         if not isinstance(reply, ConsumerGroupHeartbeatReply) or reply.error in _COME_AGAIN:
-            await trio.sleep(AGAIN_S)
             return None
         return reply.error
 
     # ------------------------------------------------------------------ the round
 
     async def _play(self) -> Obstacle | None:
-        """Rounds until one is played; who is gone at the broker has no part in the next."""
+        """Rounds until one is played, as long as the broker certainly keeps the members' seats: clients are told that
+        all is well meanwhile. Who is gone there has no part in the next.
+        """
         # After a restart nobody gathered. What was begun goes on with whatever descriptors there are.
         self._reserve()
         left, failed = dict(self._members), None
-        rounds = 0
-        while left and rounds < ROUNDS_MAX:
+        while left and (failed is None or self._around.now_ms() < self._kept_until_ms):
             ended = await self._play_once(tuple(map(self._player, left.values())))
             if isinstance(ended, Played):
                 self._map(left, ended)
@@ -322,9 +332,7 @@ class ReseatMove(RestingGroup[HeldT]):
             failed = ended
             if ended.code in _NO_MORE and ended.member_id is not None:
                 del left[ended.member_id]
-            elif ended.failure is RoundFailure.OUT_OF_TIME:
-                rounds += 1
-            else:
+            elif ended.failure is not RoundFailure.OUT_OF_TIME:
                 break
         return Obstacle(
             "EB-MOVE-244",
@@ -332,6 +340,14 @@ class ReseatMove(RestingGroup[HeldT]):
             " join by themselves",
             "do nothing: the group is a classic one all the same",
         )
+
+    @property
+    def _kept_until_ms(self) -> int:
+        """A session behind the last beat, less the time of an answer; but a broker that makes a classic group of it has
+        all sessions begin anew (K3.25), which it did not before the scout was told to leave.
+        """
+        since_ms = self._hold() if self._called_back_ms is None else self._called_back_ms
+        return since_ms + SHARE_OF_SESSION * self._hold_ms - self._answer_ms
 
     def _failure(self, left: Mapping[MemberId, ClassicMember], failed: Failed | None) -> str:
         if failed is None or not left:
@@ -342,7 +358,8 @@ class ReseatMove(RestingGroup[HeldT]):
 
     async def _play_once(self, players: tuple[RoundPlayer, ...]) -> Played | Failed:
         around = self._around
-        deadline_ms = around.clock.now_ms() + self._hold_ms
+        now_ms = around.now_ms()
+        deadline_ms = min(now_ms + self._hold_ms, max(now_ms + self._answer_ms, self._kept_until_ms))
         generation = max((one.generation for one in self._proof.heard.values()), default=-1)
         seats = around.mapped.seats_of(self._group_id).values()
         generation = max((seat.seat_generation for seat in seats), default=generation)

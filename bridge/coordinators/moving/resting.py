@@ -29,13 +29,14 @@ class RestingWays(Generic[HeldT]):
     """Who is asked meanwhile, whatever the move is.
 
     `pass_on` lets a request go to its broker, mapped if its member is; `excuse` answers one that has waited too long;
-    `note` hears how far a member has come, with what its client sees of it.
+    `note` hears how far a member has come, with what its client sees of it; `now_ms` is monotonic.
     """
 
     pass_on: Callable[[HeldT], None]
     excuse: Callable[[HeldT], None]
     note: Callable[[MemberId, MemberStage, str], None]
     access: Access
+    now_ms: Callable[[], int]
 
 
 class RestingGroup(Generic[HeldT]):
@@ -57,7 +58,7 @@ class RestingGroup(Generic[HeldT]):
         self._proof = ProofOfRest(group_id, members, seats, ways.access)
         self._ways = ways
         self._waiting = HeldRequests(ways.excuse)
-        self._holds = False
+        self._holds_since_ms: int | None = None
 
     # ------------------------------------------------------------------ what comes meanwhile
 
@@ -72,7 +73,7 @@ class RestingGroup(Generic[HeldT]):
     def take(self, held: HeldT) -> None:
         """See `groups.Underway`."""
         is_newcomer = isinstance(held.request, JoinGroup) and held.request.member_id not in self._members
-        if self._holds or is_newcomer or joins_natively(held.request):
+        if self._holds_since_ms is not None or is_newcomer or joins_natively(held.request):
             # A newcomer would move the group under everybody's feet; who was called has to be heard to stay a member.
             self._waiting.keep(held)
             return
@@ -92,18 +93,30 @@ class RestingGroup(Generic[HeldT]):
         """Everything that waited, for whoever lets it go."""
         return self._waiting.take()
 
+    def _hold(self) -> int:
+        """From here on requests wait; since when they do."""
+        if self._holds_since_ms is None:
+            self._holds_since_ms = self._ways.now_ms()
+        return self._holds_since_ms
+
     # ------------------------------------------------------------------ the proof
 
     async def _prove_rest(self) -> Obstacle | None:
-        self._holds = True
+        self._hold()
         return await self._proof.prove(self._hold_ms, self._ways.note)
 
     async def _described(self, broker: Broker) -> DescribedGroup | DescribedConsumerGroup:
-        """The group as its broker has it. Raises BrokerUnreachable, also where that takes longer than requests may wait
-        for it: nobody beats for members meanwhile, and behind a session their broker gives what they have to others.
+        """The group as its broker has it. Raises BrokerUnreachable, also where that and the proof before it take longer
+        than requests may wait: nobody beats for members meanwhile, and behind a session their broker gives what they
+        have to others.
         """
         try:
-            with trio.fail_after(self._hold_ms / 1000 if self._holds else inf):
+            with trio.fail_after(self._patience_s()):
                 return await describe(broker, self._group_id)
         except trio.TooSlowError as problem:
             raise BrokerUnreachable("its members' requests can't wait longer for that") from problem
+
+    def _patience_s(self) -> float:
+        if self._holds_since_ms is None:
+            return inf
+        return max(self._holds_since_ms + self._hold_ms - self._ways.now_ms(), 0) / 1000

@@ -51,6 +51,7 @@ class WholeGroups:
             mapped=candidates.around.mapped,
             broker=candidates.broker,
             coordinators=self.parts.coordinators,
+            now_ms=self.parts.clock.now_ms,
             clock=self.parts.clock,
         )
         move = ReseatMove(around, group_id, members, is_to_be_cleared=order.destination is Road.UPSTREAM)

@@ -38,16 +38,12 @@ class Looking:
 class SendingScout:
     """The scout joins, or joins again under the same id; it may be in after an answer that was lost."""
 
-    since_ms: int
     may_be_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CallingScoutBack:
     """The scout leaves, and has to: its session would end in the middle of something else."""
-
-    since_ms: int
-    """When the first word of the scout was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,9 @@ class ScoutJoined:
 
 @dataclass(frozen=True, slots=True)
 class ScoutUnanswered:
-    """Whether the broker has heard it is not known: it can say the same again for so long since its first word."""
+    """Whether the broker has heard it is not known: it can say the same again until then, for its group waits."""
 
-    patience_ms: int
+    until_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +158,13 @@ def begin() -> ReseatStep:
     return Step(Looking(), (Look(),))
 
 
-def resume(now_ms: int, *, is_to_be_cleared: bool = False) -> ReseatStep:
+def resume(*, is_to_be_cleared: bool = False) -> ReseatStep:
     """The first step after a restart in the middle, wherever that was: a scout that comes and goes and a round lead to
     the same end from everywhere, and nothing of a client is on its way. A group that is to be cleared has had no scout.
     """
     if is_to_be_cleared:
         return Step(Playing(), (PlayRound(),))
-    return Step(SendingScout(now_ms, may_be_in=True), (SendScout(),))
+    return Step(SendingScout(may_be_in=True), (SendScout(),))
 
 
 def _react(state: ReseatState, event: ReseatEvent, now_ms: int) -> ReseatStep:
@@ -179,15 +175,15 @@ def _react(state: ReseatState, event: ReseatEvent, now_ms: int) -> ReseatStep:
             return Step(Playing(), (PlayRound(),))
         case Gathered() | Proved() | Compared():
             rest = after_rest(event)
-            return Step(SendingScout(now_ms), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
+            return Step(SendingScout(), (SendScout(),)) if rest is None else Step(rest.state, rest.effects)
         case ScoutJoined(obstacle):
             assert isinstance(state, SendingScout), state
             if obstacle is not None and not state.may_be_in:
                 return Step(Kept(obstacle))
-            return Step(CallingScoutBack(state.since_ms), (CallScoutBack(),))
-        case ScoutUnanswered(patience_ms):
+            return Step(CallingScoutBack(), (CallScoutBack(),))
+        case ScoutUnanswered(until_ms):
             assert isinstance(state, SendingScout | CallingScoutBack), state
-            return _unanswered(state, is_over=now_ms >= state.since_ms + patience_ms)
+            return _unanswered(state, is_over=now_ms >= until_ms)
         case ScoutGone(obstacle):
             return Step(Playing(), (PlayRound(),)) if obstacle is None else Step(Called(obstacle))
         case RoundEnded(obstacle):
@@ -209,8 +205,8 @@ def _unanswered(state: SendingScout | CallingScoutBack, *, is_over: bool) -> Res
     if isinstance(state, CallingScoutBack):
         return Step(Called(_silent())) if is_over else Step(state, (CallScoutBack(),))
     if is_over:
-        return Step(CallingScoutBack(state.since_ms), (CallScoutBack(),))
-    return Step(SendingScout(state.since_ms, may_be_in=True), (SendScout(),))
+        return Step(CallingScoutBack(), (CallScoutBack(),))
+    return Step(SendingScout(may_be_in=True), (SendScout(),))
 
 
 def _silent() -> Obstacle:

@@ -174,7 +174,7 @@ async def test_other_bridges_are_asked_before_anything_waits(autojump_clock: tri
     held: list[bool] = []
 
     async def claim(_group_id: GroupId) -> None:
-        held.append(move._holds)
+        held.append(move._holds_since_ms is not None)
 
     async with adopted_world() as world:
         world.groups.join_checks.claim = claim

@@ -12,12 +12,16 @@ from bridge.migration.moves.reseat import Called, Reseated
 from bridge.migration.moves.rest import Kept
 from tests.support.engine_bench import GROUP
 from tests.support.reseated_world import HOLD_MS, ReseatedWorld, described, reseated_world
+from tests.support.round_table import SESSION_MS
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import JOIN_EPOCH, LEAVE_EPOCH, MemberId
 
 IN, OUT = JOIN_EPOCH, LEAVE_EPOCH
 GONE_ON = [ErrorCode.NONE] * 3
+SESSION_S = SESSION_MS / 1000
+SLOWLY_S = 0.9 * SESSION_S / 3
+"""Nearly as long as requests may wait."""
 
 
 async def reseat(world: ReseatedWorld) -> object:
@@ -105,6 +109,49 @@ async def test_scout_of_a_broker_that_stands_still_ends_in_time(
             state = await reseat(world)
         assert isinstance(state, (Kept, Called))
         assert trio.current_time() - begun_s < 3 * HOLD_MS / 1000
+
+
+@pytest.mark.parametrize("answered", [0, 1], ids=["as it joins", "as it leaves"])
+@pytest.mark.parametrize("stands_still", [False, True])
+async def test_silence_ends_before_a_session_does(
+    answered: int, stands_still: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    """From the last beat on: the description behind it had a third of a session of its own, and the scout two more."""
+    async with reseated_world() as world:
+        world.broker.takes_s = [0, *[SLOWLY_S] * 20]
+        if stands_still:
+            world.scouting.answers_most = answered
+        else:
+            world.scouting.answers = [*[ErrorCode.NONE] * answered, *[None] * 10_000]
+        begun_s = trio.current_time()
+        state = await reseat(world)
+        assert isinstance(state, Called)
+        assert trio.current_time() - begun_s < 0.9 * SESSION_S
+
+
+async def test_scout_is_not_sent_when_its_journal_took_too_long(autojump_clock: trio.testing.MockClock) -> None:
+    """Its members are at rest still, and have waited for long."""
+    async with reseated_world() as world:
+        world.writes_s = 1.1 * SESSION_S / 3
+        state = await reseat(world)
+        assert isinstance(state, Kept)
+        assert (state.reason.code, world.scouting.epochs) == ("EB-MOVE-206", [])
+
+
+@pytest.mark.parametrize("is_to_be_cleared", [False, True])
+async def test_rounds_end_before_a_session_does(is_to_be_cleared: bool, autojump_clock: trio.testing.MockClock) -> None:
+    """Where the broker lets nobody in, for whatever reason, it may let others in, and give them what these have."""
+    async with reseated_world() as world:
+        world.scouting.is_classic = is_to_be_cleared
+        # Sessions begin anew with the scout's farewell, and where there is no scout with the proof.
+        world.broker.takes_s = [0, SLOWLY_S if is_to_be_cleared else 0, 0.2]
+        world.adopted.coordinators.hangs = True
+        move = world.move(is_to_be_cleared=is_to_be_cleared)
+        since_s = trio.current_time()
+        await move.make()
+        assert isinstance(move.state, Called)
+        assert move.state.reason.code == "EB-MOVE-244"
+        assert 0.8 * SESSION_S < trio.current_time() - since_s < 0.9 * SESSION_S
 
 
 async def test_classic_group_is_left_alone(autojump_clock: trio.testing.MockClock) -> None:

@@ -1,16 +1,19 @@
 """What any move of a group that stands at its broker does with requests."""
 
+import pytest
 import trio
 
 from bridge.coordinators.moving.resting import RestingGroup, RestingWays
 from bridge.coordinators.moving.survey import SESSION_TIMEOUT_MS, SHORTEST_SESSION_MS, UNHEARD_GENERATION
 from bridge.migration.moves.members import ClassicMember
 from bridge.migration.orders import Obstacle
+from bridge.net.clock import TrioClock
+from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import ClientWay, Held, adopted_world
-from tests.support.embedded_world import native_join
+from tests.support.embedded_world import FakeBroker, native_join
 from tests.support.engine_bench import GROUP, IDENTITY
 from tests.support.reseated_world import reseated_world
-from tests.support.round_table import join_of
+from tests.support.round_table import SESSION_MS, join_of
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import NO_MEMBER_ID, MemberId
 
@@ -55,6 +58,12 @@ class Proving(RestingGroup[Held]):
         """What stands in the way."""
         return await self._prove_rest()
 
+    async def describe(self, broker: FakeBroker, since_s: float) -> None:
+        """Have it described, so long behind the begin of the proof. Raises BrokerUnreachable."""
+        self._hold()
+        await trio.sleep(since_s)
+        await self._described(broker)
+
 
 async def test_proof_takes_no_longer_than_the_shortest_session_allows(autojump_clock: trio.testing.MockClock) -> None:
     """Heartbeats are held meanwhile, and the session that is taken for a member's may be longer than it is."""
@@ -75,6 +84,7 @@ async def test_proof_takes_no_longer_than_the_shortest_session_allows(autojump_c
             excuse=world.excuse,
             note=world.note,
             access=lambda via: ClientWay(world.coordinators, via.connection, is_silent=True),
+            now_ms=TrioClock().now_ms,
         )
         move = Proving(GROUP, {unknown.member_id: unknown}, {}, ways)
         began_s = trio.current_time()
@@ -82,3 +92,14 @@ async def test_proof_takes_no_longer_than_the_shortest_session_allows(autojump_c
         assert found is not None
         assert found.code == "EB-MOVE-224"
         assert trio.current_time() - began_s <= SHORTEST_SESSION_MS / 3_000
+
+
+async def test_proof_and_description_take_no_longer_together(autojump_clock: trio.testing.MockClock) -> None:
+    """Nobody beats for members in either: each had a third of a session, and a scout that was sent then two more."""
+    async with reseated_world() as world:
+        world.broker.takes_s = [100]
+        move = Proving(GROUP, world.adopted.clients(), {}, world.ways())
+        began_s, hold_s = trio.current_time(), SESSION_MS / 3_000
+        with pytest.raises(BrokerUnreachable):
+            await move.describe(world.broker, 0.8 * hold_s)
+        assert trio.current_time() - began_s <= 1.01 * hold_s

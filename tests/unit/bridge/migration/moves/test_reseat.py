@@ -70,7 +70,7 @@ def test_classic_group_is_cleared_by_a_round_alone() -> None:
         taken = step(taken.state, heard, 0)
     assert taken.effects == (PlayRound(),)
     assert step(taken.state, RoundEnded(), 0).state == Reseated()
-    assert resume(0, is_to_be_cleared=True) == taken
+    assert resume(is_to_be_cleared=True) == taken
 
 
 @pytest.mark.parametrize("place", range(5))
@@ -110,7 +110,7 @@ def test_classic_group_is_left_alone() -> None:
 
 def test_restart_begins_with_the_scout() -> None:
     """Wherever the move was: it is the only one who may be in."""
-    taken = resume(0)
+    taken = resume()
     for heard in HEARD[4:]:
         taken = step(taken.state, heard, 0)
     assert taken.state == Reseated()
