@@ -9,23 +9,20 @@ from dataclasses import dataclass, field
 
 from bridge.telemetry.schema.disturbance import AT_WORK, is_disturbed, without
 from bridge.telemetry.schema.facts import (
-    MemberFact,
     MemberLeft,
     MemberTold,
     PartitionsAssigned,
-    PartitionsFetched,
     PartitionsReleased,
-    PartitionsTold,
     PhaseBegan,
     PhaseEnded,
     RebalanceBegan,
     RebalanceEnded,
     RebalanceExplained,
 )
+from bridge.telemetry.schema.standstill import stalls_of
 from bridge.telemetry.schema.terms import News, Phase
 from bridge.whatif.timed_events import TimedEvent
 
-Move = PartitionsTold | PartitionsReleased | PartitionsAssigned | PartitionsFetched
 DISTURBING = frozenset((News.REJOIN, News.REVOKE))
 
 
@@ -62,32 +59,6 @@ class _Lot:
     def is_disturbed(self) -> bool:
         """The member gave something up, and has what it had before; one that only joined again went on working."""
         return is_disturbed(self.lost, self.gained, is_gone=self.is_gone)
-
-
-@dataclass(slots=True)
-class _Course:
-    """One partition: who was told last to give it up or gave it up or got it, and the stall that may be open.
-
-    Places are those in the order of events, -1 for none yet.
-    """
-
-    told: str = ""
-    is_fresh: bool = True
-    holder: str = ""
-    since_us: int = 0
-    rebalance_id: str = ""
-    start: int = -1
-    assigned: int = -1
-    fetched: int = -1
-
-    def begin(self, fact: MemberFact, at_us: int, place: int) -> None:
-        """It stands still from here on, perhaps."""
-        self.holder, self.since_us, self.rebalance_id, self.start = fact.member_id, at_us, fact.rebalance_id, place
-
-    def is_ended_by(self, member_id: str) -> bool:
-        """Whether a fetch of this member ends a stall: one has begun, and the partition was given to somebody since."""
-        is_open = self.start >= 0 and self.start >= self.fetched
-        return is_open and (self.assigned > self.start or member_id != self.holder)
 
 
 def measure(moments: Sequence[TimedEvent]) -> tuple[Measured, ...]:
@@ -162,48 +133,10 @@ def _note(lot: _Lot, fact: MemberTold | PartitionsReleased | PartitionsAssigned 
 
 
 def _add_stalls(moments: Sequence[TimedEvent], found: Mapping[str, Measured], rest: Measured) -> None:
-    courses: defaultdict[str, _Course] = defaultdict(_Course)
-    for place, moment in enumerate(moments):
-        fact = moment.fact
-        if not isinstance(fact, PartitionsTold | PartitionsReleased | PartitionsAssigned | PartitionsFetched):
-            continue
-        for name in fact.partitions:
-            stalled = _take(courses[name], fact, moment.at_us, place)
-            if stalled is not None:
-                owner = found.get(stalled[0], rest)
-                owner.stalls += 1
-                owner.stall_us += stalled[1]
-
-
-def _take(course: _Course, fact: Move, at_us: int, place: int) -> tuple[str, int] | None:
-    """One event of one partition; gives the stall that it ends: which rebalance dealt it anew, and how long.
-
-    Who is told may fetch until it hears, so its stall begins with its last fetch; who is gone has used nothing since
-    its connection was lost. What a member is given again in its generation, unused, it has had all along.
-    """
-    was_told = course.told == fact.member_id
-    match fact:
-        case PartitionsTold():
-            if course.is_fresh:
-                course.begin(fact, at_us, place)
-            course.told, course.is_fresh = fact.member_id, False
-        case PartitionsReleased():
-            if course.is_fresh and not was_told:
-                course.begin(fact, at_us - fact.idle_us, place)
-            course.told, course.is_fresh = "", False
-        case PartitionsAssigned(is_again=False):
-            course.told, course.assigned = "", place
-        case PartitionsAssigned():
-            # Its client was told so before.
-            pass
-        case PartitionsFetched():
-            dealt_by = fact.rebalance_id or course.rebalance_id
-            ended = (dealt_by, at_us - course.since_us) if course.is_ended_by(fact.member_id) else None
-            if was_told:
-                course.begin(fact, at_us, place)
-            course.is_fresh, course.fetched = True, place
-            return ended
-    return None
+    for stall in stalls_of((moment.at_us, moment.fact) for moment in moments):
+        owner = found.get(stall.dealt_by, rest)
+        owner.stalls += 1
+        owner.stall_us += stall.lasted_us
 
 
 def _add_work(moments: Sequence[TimedEvent], found: Mapping[str, Measured], rest: Measured) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bridge.telemetry.schema.facts import Event, Fact, MemberFact, MemberInputs, MemberJoined
+from bridge.telemetry.schema.standstill import on_one_line
 from translators.dialects.ids import MemberId
 
 
@@ -22,20 +23,8 @@ class TimedEvent:
 
 
 def on_one_timeline(events: Sequence[Event]) -> list[TimedEvent]:
-    """Events in the order of the log with their times: the monotonic clock within a run, the wall clock between runs.
-
-    Time never goes back between two runs, whatever the wall clock does.
-    """
-    moments: list[TimedEvent] = []
-    boot, base_us, latest_us = "", 0, 0
-    for event in events:
-        stamp = event.stamp
-        if stamp.boot != boot:
-            boot, base_us = stamp.boot, max(stamp.wall_us, latest_us) - stamp.mono_us
-        at_us = base_us + stamp.mono_us
-        latest_us = max(latest_us, at_us)
-        moments.append(TimedEvent(at_us, event, event.fact))
-    return moments
+    """Events in the order of the log with their times (`standstill.on_one_line`)."""
+    return [TimedEvent(at_us, event, event.fact) for at_us, event in on_one_line(events)]
 
 
 def introduces(fact: Fact) -> bool:

@@ -30,8 +30,8 @@ FORMATS: Mapping[str, Callable[[Evidence], str]] = {"md": as_markdown, "html": a
 def report(group: str, *, since_us: int | None, form: str, events: Path | None, admin: str) -> None:
     """Print what happened to a group before, between and after its moves, for the owner of its application.
 
-    Rebalances by cause, members disturbed, time stood still, partitions moved against the fewest that had to, commits
-    that failed, members lost, and whether the group still needs the bridge.
+    Rebalances by cause, members disturbed, time that members and partitions stood still, partitions moved against the
+    fewest that had to, commits that failed, members lost, and whether the group still needs the bridge.
     """
     try:
         folder = find_folder(admin) if events is None else events

@@ -1,13 +1,15 @@
 """The evidence of a group as Markdown, as a page that needs nothing else, and as JSON."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import escape
 
 from bridge.telemetry.report.evidence import US_PER_S, Chapter, Evidence
 
-MEMBERS_SHOWN = 10
+SHOWN = 10
+"""So many members, and partitions, that stood still for longest are named."""
 _BAR_PX = 320
 _NOT_SAID = "Lag and records that were read twice are not in the event log: ask the consumers' own figures."
 
@@ -18,8 +20,8 @@ def as_markdown(evidence: Evidence) -> str:
     lines = [f"# Group {_plain(evidence.group_id)}", "", evidence.verdict, ""]
     lines += [f"| | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in _rows(evidence.chapters)]
-    lines += ["", "## Who stood still", ""]
-    lines += [f"- {chapter.title}: {', '.join(_slowest(chapter)) or 'nobody'}" for chapter in evidence.chapters]
+    for title, named in _named(evidence.chapters):
+        lines += ["", f"## {title}", "", *(f"- {line}" for line in named)]
     return "\n".join([*lines, "", _NOT_SAID, ""])
 
 
@@ -30,9 +32,9 @@ def as_html(evidence: Evidence) -> str:
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
         for name, cells in _rows(evidence.chapters)
     )
-    slow = "".join(
-        f"<li>{escape(chapter.title)}: {escape(', '.join(_slowest(chapter)) or 'nobody')}</li>"
-        for chapter in evidence.chapters
+    named = "".join(
+        f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+        for title, lines in _named(evidence.chapters)
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(evidence.group_id)}</title>'
@@ -41,7 +43,7 @@ def as_html(evidence: Evidence) -> str:
         f"<h1>Group {escape(evidence.group_id)}</h1><p>{escape(evidence.verdict)}</p>"
         f"<table><tr><th></th>{head}</tr>{rows}</table>"
         f"<h2>Seconds in which members stood still, an hour</h2>{_bars(evidence.chapters)}"
-        f"<h2>Who stood still</h2><ul>{slow}</ul><p>{_NOT_SAID}</p></body></html>\n"
+        f"{named}<p>{_NOT_SAID}</p></body></html>\n"
     )
 
 
@@ -56,6 +58,7 @@ def as_json(evidence: Evidence) -> str:
             "rebalances": dict(chapter.rebalances),
             "members_disturbed": chapter.disturbed,
             "stall_s": {name: stall_us / US_PER_S for name, stall_us in chapter.stall_us.items()},
+            "partitions_stall_s": {name: stall_us / US_PER_S for name, stall_us in chapter.unread_us.items()},
             "partitions_moved": chapter.moved,
             "partitions_forced": chapter.forced,
             "rebalances_uncounted": chapter.uncounted,
@@ -75,9 +78,19 @@ def _rows(chapters: Sequence[Chapter]) -> Iterator[tuple[str, list[str]]]:
     yield "rebalances", [_told(chapter) for chapter in chapters]
     yield "members disturbed", [str(chapter.disturbed) for chapter in chapters]
     yield "seconds that members stood still", [f"{chapter.stall_s:.1f}" for chapter in chapters]
+    yield "seconds that partitions stood still", [f"{chapter.unread_s:.1f}" for chapter in chapters]
     yield "partitions moved (had to)", [_moves(chapter) for chapter in chapters]
     yield "commits that failed", [str(chapter.failed_commits) for chapter in chapters]
     yield "members lost", [str(chapter.lost) for chapter in chapters]
+
+
+def _named(chapters: Sequence[Chapter]) -> Iterator[tuple[str, list[str]]]:
+    """Who stood still, and what, a line for each chapter."""
+    yield "Who stood still", [f"{one.title}: {', '.join(_longest(one.stall_us)) or 'nobody'}" for one in chapters]
+    yield (
+        "Which partitions nobody read",
+        [f"{one.title}: {', '.join(_longest(one.unread_us)) or 'none'}" for one in chapters],
+    )
 
 
 def _told(chapter: Chapter) -> str:
@@ -92,8 +105,8 @@ def _moves(chapter: Chapter) -> str:
     return "; ".join(part for part in (known, unknown) if part)
 
 
-def _slowest(chapter: Chapter) -> list[str]:
-    found = [(name, stall_us) for name, stall_us in chapter.stall_us.most_common(MEMBERS_SHOWN) if stall_us]
+def _longest(stalls: "Counter[str]") -> list[str]:
+    found = [(name, stall_us) for name, stall_us in stalls.most_common(SHOWN) if stall_us]
     return [f"{_plain(name)} {stall_us / US_PER_S:.1f} s" for name, stall_us in found]
 
 

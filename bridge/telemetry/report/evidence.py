@@ -21,6 +21,7 @@ from bridge.telemetry.schema.facts import (
     PartitionsReleased,
     PhaseEnded,
 )
+from bridge.telemetry.schema.standstill import on_one_line, stalls_of
 from bridge.telemetry.schema.terms import OperatorAction, Protocol, Road
 from translators.dialects.counts import counted
 
@@ -31,9 +32,9 @@ US_PER_S = 1_000_000
 class Chapter:
     """A time between two moves, in microseconds since 1970, and what happened to the group in it.
 
-    `stall_us` is how long members stood still, by their names; `moved` are partitions that changed hands, `forced` the
-    fewest that had to; `uncounted` are rebalances of which only the broker knows them. `road` is the last that the log
-    names.
+    `stall_us` is how long members stood still, by their names, and `unread_us` how long partitions did; `moved` are
+    partitions that changed hands, `forced` the fewest that had to; `uncounted` are rebalances of which only the broker
+    knows them. `road` is the last that the log names.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Chapter:
     rebalances: Counter[str] = field(default_factory=Counter)
     disturbed: int = 0
     stall_us: Counter[str] = field(default_factory=Counter)
+    unread_us: Counter[str] = field(default_factory=Counter)
     moved: int = 0
     forced: int = 0
     uncounted: int = 0
@@ -58,6 +60,11 @@ class Chapter:
     def stall_s(self) -> float:
         """How long members stood still, all together."""
         return sum(self.stall_us.values()) / US_PER_S
+
+    @property
+    def unread_s(self) -> float:
+        """How long partitions stood still, all together."""
+        return sum(self.unread_us.values()) / US_PER_S
 
     def add(self, rebalance: Rebalance) -> None:
         """A rebalance began in it."""
@@ -121,13 +128,21 @@ def find_evidence(
     for rebalance in assemble(iter(own)):
         if rebalance.began_wall_us >= first_us:
             chapters[bisect_right(begins, rebalance.began_wall_us) - 1].add(rebalance)
-    protocols: dict[str, Protocol] = {}
-    for event in own:
-        _follow(event, protocols)
+    for stall in stalls_of((at_us, event.fact) for at_us, event in on_one_line(own)):
+        if stall.began_us >= first_us:
+            chapters[bisect_right(begins, stall.began_us) - 1].unread_us[stall.partition] += stall.lasted_us
     for event in named:
         if event.stamp.wall_us >= first_us:
             _count(chapters[bisect_right(begins, event.stamp.wall_us) - 1], event)
-    return Evidence(group_id, chapters, Counter(protocol.value for protocol in protocols.values()))
+    return Evidence(group_id, chapters, Counter(protocol.value for protocol in _protocols(own)))
+
+
+def _protocols(events: Iterable[Event]) -> Iterable[Protocol]:
+    """What each member of the end speaks."""
+    protocols: dict[str, Protocol] = {}
+    for event in events:
+        _follow(event, protocols)
+    return protocols.values()
 
 
 def _chapters(events: Sequence[Event], first_us: int, last_us: int) -> Iterator[Chapter]:

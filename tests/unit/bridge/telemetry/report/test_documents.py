@@ -25,6 +25,9 @@ def test_markdown_has_a_column_for_each_chapter() -> None:
     assert "| rebalances | 1 (1 join) | 0 |" in lines
     assert "| commits that failed | 0 | 1 |" in lines
     assert "- after move 1: nobody" in lines
+    assert "| seconds that partitions stood still | 2.2 | 0.0 |" in lines
+    assert "- before the first move: orders-4 2.2 s" in lines
+    assert "- after move 1: none" in lines
     assert any(line.startswith("Lag and records") for line in lines)
 
 
@@ -60,4 +63,5 @@ def test_json_has_every_figure() -> None:
     assert document["group_id"] == "orders"
     before, after = document["chapters"]
     assert (before["rebalances"], before["partitions_moved"], before["partitions_forced"]) == ({"join": 1}, 1, 1)
+    assert (before["partitions_stall_s"], after["partitions_stall_s"]) == ({"orders-4": 2.21}, {})
     assert (after["failed_commits"], after["members_lost"], after["stall_s"]) == (1, 1, {})
