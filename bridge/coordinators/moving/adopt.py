@@ -180,6 +180,10 @@ class AdoptMove(RestingGroup[HeldT]):
         claimed = await self._claim()
         if claimed is not None:
             return claimed
+        if self._patience_s() == 0:
+            # Behind a session their broker gives what they have to others.
+            why = "other bridges can't be asked as soon as its members' requests have to go on"
+            return Obstacle("EB-MOVE-226", why, "order the move again")
         verdict = await embedded.adopt(group_id, Handover(seats), generation, protocol_name)
         if isinstance(verdict, Converted):
             return None

@@ -17,7 +17,7 @@ from bridge.ports import BrokerUnreachable
 from tests.support.adopted_world import MEMBERS, AdoptedWorld, ClientWay, DescribingBroker, Held, adopted_world
 from tests.support.classic_bench import transaction_of
 from tests.support.engine_bench import GROUP, IDENTITY
-from tests.support.round_table import join_of
+from tests.support.round_table import SESSION_MS, join_of
 from translators.dialects.coordinator import Refused
 from translators.dialects.errors import ErrorCode, Refusal
 from translators.dialects.ids import NO_MEMBER_ID, GroupId
@@ -184,6 +184,20 @@ async def test_other_bridges_are_asked_before_anything_waits(autojump_clock: tri
         await move.make()
         assert isinstance(move.state, Adopted)
         assert held == [False, True]
+
+
+async def test_other_bridges_that_take_their_time_leave_the_group_where_it_is(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """Nobody beats for its members meanwhile: their seats were given up behind that, to whoever had them by then."""
+
+    async def claim(_group_id: GroupId) -> None:
+        await trio.sleep(SESSION_MS / 3_000 if move._holds_since_ms is not None else 0)
+
+    async with adopted_world() as world:
+        world.groups.join_checks.claim = claim
+        move = world.adopting()
+        assert await kept(world, move) == "EB-MOVE-226"
 
 
 async def test_refused_farewell_undoes_the_intake(autojump_clock: trio.testing.MockClock) -> None:
