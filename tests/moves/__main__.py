@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 
 import trio
@@ -57,6 +57,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--brokers", type=int, default=12, help="how often the broker is killed (12)")
     parser.add_argument(
         "--session-ms", type=int, default=0, help="longer sessions, where a broker starts slowly (45000)"
+    )
+    parser.add_argument(
+        "--roads", default="", help="on the way to which roads they die, one after the other (each there and back)"
     )
     parser.add_argument("--seed", default=uuid.uuid4().hex[:6], help="who dies when; printed")
     parser.add_argument("--kept", type=Path, help="keep logs and data here instead of removing them")
@@ -108,7 +111,9 @@ def in_peace(name: str, version: str) -> Course | None:
 def under_kills(death: str, version: str, wished: argparse.Namespace) -> list[Course]:
     """The courses at this version, of as many deaths at all of them as are wished for."""
     wanted = wished.bridge if death == "bridge" else wished.brokers
-    roads = deal_roads(wished.versions.split(","), wanted)[version]
+    versions = wished.versions.split(",")
+    chosen = [road for road in wished.roads.split(",") if road]
+    roads = (deal_chosen(versions, wanted, chosen) if chosen else deal_roads(versions, wanted))[version]
     shares = [tuple(roads[one : one + KILLS_OF_A_GROUP]) for one in range(0, len(roads), KILLS_OF_A_GROUP)]
     return [
         Course(
@@ -136,6 +141,14 @@ def deal_roads(versions: Sequence[str], deaths: int) -> Mapping[str, Sequence[st
     return dealt
 
 
+def deal_chosen(versions: Sequence[str], deaths: int, roads: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The same where somebody chose the roads, as from one to the other without a stay at the broker: every version has
+    as many deaths as the other.
+    """
+    ends = [deaths * number // len(versions) for number in range(len(versions) + 1)]
+    return {one: [*islice(cycle(roads), ends[at + 1] - ends[at])] for at, one in enumerate(versions)}
+
+
 def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) -> str:
     """The result in Markdown."""
     # Which of them is told is drawn by seeds of versions: a run of some is no part of a run of all.
@@ -145,6 +158,7 @@ def page(wished: argparse.Namespace, outcomes: Sequence[tuple[str, Outcome]]) ->
         if chosen != ",".join(whole)
     )
     only += f" --session-ms {wished.session_ms}" if wished.session_ms else ""
+    only += f" --roads {wished.roads}" if wished.roads else ""
     command = f"python -m tests.moves{only} --bridge {wished.bridge} --brokers {wished.brokers} --seed {wished.seed}"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True

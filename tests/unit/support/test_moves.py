@@ -24,7 +24,7 @@ def wished(bridge: int = 50, brokers: int = 12) -> argparse.Namespace:
     """What was asked for."""
     fleets, versions = ",".join(TROUPES), ",".join(VERSIONS)
     return argparse.Namespace(
-        fleets=fleets, versions=versions, bridge=bridge, brokers=brokers, session_ms=0, seed="848"
+        fleets=fleets, versions=versions, bridge=bridge, brokers=brokers, session_ms=0, roads="", seed="848"
     )
 
 
@@ -66,6 +66,19 @@ def test_as_many_die_as_are_wished_for_on_every_way() -> None:
         assert min(ways.values()) >= 3
     assert courses("broker", brokers=0) == []
     assert [course.roads for course in courses("broker", brokers=3)] == [("upstream", "pass", "embedded")]
+
+
+def test_deaths_fall_on_the_ways_that_were_chosen() -> None:
+    """From the bridge to the new protocol in one order, and back, nobody dies by turns."""
+    asked = wished(bridge=9)
+    asked.roads = "embedded,upstream,embedded,pass"
+    dealt = {version: [course.roads for course in under_kills("bridge", version, asked)] for version in VERSIONS}
+    assert set(map(repr, dealt.values())) == {repr([("embedded", "upstream", "embedded")])}
+    (course,) = under_kills(
+        "bridge", VERSIONS[0], argparse.Namespace(**{**vars(asked), "versions": VERSIONS[0], "bridge": 5})
+    )
+    assert course.roads == ("embedded", "upstream", "embedded", "pass", "embedded")
+    assert "--roads embedded,upstream,embedded,pass" in page(asked, [])
 
 
 def test_moments_of_death_differ_between_courses() -> None:
