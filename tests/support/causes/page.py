@@ -1,8 +1,10 @@
-"""Stories with known causes as a page: `python -m tests.support.causes.page RESULTS.xml …` writes reference/causes.md.
+"""Stories with known causes as a page: `python -m tests.support.causes.page RESULTS.xml …` writes reference/causes.md;
+`… docs/reference/causes.md RESULTS.xml` keeps what the page says of stories that were not told anew.
 
 It knows pytest's --junitxml of tests/endtoend/test_causes.py, and must not know how a story is told or judged.
 """
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -55,6 +57,16 @@ def read_results(path: Path) -> Sequence[Properties]:
     return results
 
 
+def read_page(path: Path) -> Sequence[Properties]:
+    """What each story recorded that a page tells of; of which of its commits a row is, it does not say."""
+    text = path.read_text(encoding="utf-8")
+    said = re.search(r"^From commit (.*), with ", text, re.MULTILINE)
+    commits = " ".join(re.findall("`([0-9a-f]+)`", said[1])) if said else ""
+    rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    names = (*COLUMNS, "right")
+    return [{**dict(zip(names, row, strict=True)), "commit": commits} for row in rows if row[0] in STORIES]
+
+
 def render_page(results: Iterable[Properties]) -> str:
     """The page's text; stories that can be told in the order in which they are written, of one told twice the last."""
     every = cases_of({name: story.limits for name, story in STORIES.items()})
@@ -65,7 +77,7 @@ def render_page(results: Iterable[Properties]) -> str:
     ordered = sorted(latest.items(), key=lambda item: (places.get(item[0][0], len(places)), item[0][1:]))
     counted = Counter(one["right"] for _, one in ordered)
     outcomes = ", ".join(f"{number} {word}" for word, number in sorted(counted.items(), reverse=True))
-    commits = ", ".join(sorted({f"`{one['commit']}`" for _, one in ordered if "commit" in one}))
+    commits = ", ".join(sorted({f"`{commit}`" for _, one in ordered for commit in one.get("commit", "").split()}))
     libraries = ", ".join(f"{name} {version(name)}" for name in ("confluent-kafka", "kafka-python"))
     lines = [HEAD, "## What happens", "", *_tales(), "", "## What was said", ""]
     lines += [f"Told rightly: {outcomes}; of a story that was told again, after a fix or a time-out, the last telling."]
@@ -91,5 +103,6 @@ def current_commit() -> str:
 
 
 if __name__ == "__main__":
-    everything = [result for name in sys.argv[1:] for result in read_results(Path(name))]
+    paths = [Path(name) for name in sys.argv[1:]]
+    everything = [one for path in paths for one in (read_page if path.suffix == ".md" else read_results)(path)]
     PAGE.write_text(render_page(everything), encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from bridge.telemetry.rebalances.assembling import assemble
 from bridge.telemetry.schema.terms import Cause
 from tests.support.causes.judging import faults, read
-from tests.support.causes.page import read_results, render_page
+from tests.support.causes.page import PAGE, read_page, read_results, render_page
 from tests.support.causes.players import NEW, ROADS, UPSTREAM, VERSIONS, Case, Name, cases_of, picked_cases
 from tests.support.causes.running import Told
 from tests.support.causes.stories import STORIES
@@ -74,6 +74,20 @@ def test_page_tells_what_was_said(tmp_path: Path) -> None:
     path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="utf-8")
     assert [one["right"] for one in read_results(path)] == ["no", "yes"]
     assert "| join | pass | 4.3.1 | confluent-range | join |  |  |  |  | yes |" in render_page(read_results(path))
+
+
+def test_page_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Told anew are some of its stories; the rows of all others stay, with the commits that they may be of."""
+    rows = read_page(PAGE)
+    assert len(rows) >= 297
+    copy = tmp_path / "causes.md"
+    copy.write_text(render_page(rows), encoding="utf-8")
+    assert read_page(copy) == rows
+    told = {**rows[0], "commit": "0123456789ab", "right": "no"}
+    copy.write_text(render_page([*rows, told]), encoding="utf-8")
+    assert len(read_page(copy)) == len(rows)
+    assert [one["right"] for one in read_page(copy)].count("no") == 1
+    assert "`0123456789ab`" in copy.read_text(encoding="utf-8")
 
 
 def test_tutorials_commands_are_those_with_a_prompt(tmp_path: Path) -> None:
