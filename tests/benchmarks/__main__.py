@@ -29,7 +29,7 @@ from tests.benchmarks.heartbeats import measure_heartbeats
 from tests.benchmarks.idle import measure_idle
 from tests.benchmarks.journal import measure_journal
 from tests.benchmarks.migration import measure_migration
-from tests.benchmarks.moves import measure_moves
+from tests.benchmarks.moves import measure_giant_moves, measure_moves
 from tests.benchmarks.pairs import main as compare_trees
 from tests.benchmarks.pipeline import measure_pipeline
 from tests.benchmarks.processes import BenchmarkError
@@ -83,6 +83,7 @@ WITH_BROKER: Mapping[str, Callable[[BenchBroker, Path], list[Figure]]] = {
     "events": measure_events,
     "migration": measure_migration,
     "moves": measure_moves,
+    "moves-giant": measure_giant_moves,
     "restarts": measure_restarts,
     "topic-stream": measure_topic_stream,
     "upstream": measure_upstream,

@@ -24,7 +24,7 @@ from bridge.admin.client import (
     parse,
 )
 from bridge.coordinators.rounds import play
-from bridge.demo.services import free_place
+from bridge.demo.services import BridgePlace, free_place
 from bridge.migration.moves.round_values import Played, Round
 from bridge.net.bridge_questions import BridgeQuestions
 from bridge.net.clock import TrioClock
@@ -213,33 +213,41 @@ def _await_end(admin: str, group: str) -> Mapping[str, object]:
 
 
 def measure_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
-    """Every size and kind at Kafka and at the bridge in turn, then the biggest at the bridge alone, then rounds. Raises
-    BenchmarkError.
-    """
-    make_topics(broker, *(f"bench-{partitions}" for partitions in {*SIZES.values(), GIANT[1]}))
+    """Every size and kind at Kafka and at the bridge in turn, then rounds. Raises BenchmarkError."""
+    make_topics(broker, *(f"bench-{partitions}" for partitions in SIZES.values()))
     figures: list[Figure] = []
     place = free_place()
     with command(bridge_words(broker.bootstrap, place, ()), directory, {}):
-
-        def by_moves(name: str, size: tuple[int, int], road: str, kafka: Sequence[Cost | None]) -> None:
-            group = Group(place.listen, f"{name}-{road}", size, cooperative="cooperative" in name)
-            kind = "cooperative" if "cooperative" in name else "eager"
-            for way, there, to in zip(WAYS[road], kafka, (road, "pass"), strict=False):
-                cost = group.move(place.admin, to)
-                target = SECONDS.get((way, size[0]))
-                print(f"{group.name} {way}: {cost}", flush=True)
-                figures.extend(_compared(f"{size[0]:,} {kind} members {way}", target, cost, there))
-            group.fleet.close()
-
         for members, partitions in SIZES.items():
             for kind in ("eager", "cooperative"):
                 name, size = f"moves-{members}-{kind}", (members, partitions)
                 direct = Group(broker.bootstrap, f"{name}-kafka", size, cooperative=kind == "cooperative")
-                by_moves(name, size, "upstream", _at_kafka(direct))
-                by_moves(name, size, "embedded", (None, None))
-        for road in WAYS:
-            by_moves("moves-giant", GIANT, road, (None, None))
+                figures += _by_moves(place, name, size, "upstream", _at_kafka(direct))
+                figures += _by_moves(place, name, size, "embedded", (None, None))
     return [*figures, _rounds(broker)]
+
+
+def measure_giant_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
+    """The biggest, at the bridge alone. Raises BenchmarkError."""
+    make_topics(broker, f"bench-{GIANT[1]}")
+    place = free_place()
+    with command(bridge_words(broker.bootstrap, place, ()), directory, {}):
+        return [figure for road in WAYS for figure in _by_moves(place, "moves-giant", GIANT, road, (None, None))]
+
+
+def _by_moves(
+    place: BridgePlace, name: str, size: tuple[int, int], road: str, kafka: Sequence[Cost | None]
+) -> list[Figure]:
+    figures: list[Figure] = []
+    group = Group(place.listen, f"{name}-{road}", size, cooperative="cooperative" in name)
+    kind = "cooperative" if "cooperative" in name else "eager"
+    for way, there, to in zip(WAYS[road], kafka, (road, "pass"), strict=False):
+        cost = group.move(place.admin, to)
+        target = SECONDS.get((way, size[0]))
+        print(f"{group.name} {way}: {cost}", flush=True)
+        figures += _compared(f"{size[0]:,} {kind} members {way}", target, cost, there)
+    group.fleet.close()
+    return figures
 
 
 def _at_kafka(group: Group) -> Sequence[Cost]:

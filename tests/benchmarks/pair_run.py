@@ -40,6 +40,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "group": ("big_group", "measure_big_group"),
     "migration": ("migration", "measure_migration"),
     "moves": ("moves", "measure_moves"),
+    "moves-giant": ("moves", "measure_giant_moves"),
     "restarts": ("restarts", "measure_restarts"),
     "what-if": ("whatif", "measure_whatif"),
     "pipeline": ("pipeline", "measure_pipeline"),
@@ -57,11 +58,21 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 NEED_BROKER = frozenset(
     (
         *("startup", "idle", "relay", "small-frames", "heartbeats", "events"),
-        *("group", "migration", "moves", "restarts", "topic-stream", "upstream", "proxied-joins", "census"),
+        *(
+            "group",
+            "migration",
+            "moves",
+            "moves-giant",
+            "restarts",
+            "topic-stream",
+            "upstream",
+            "proxied-joins",
+            "census",
+        ),
     )
 )
 NEED_OWN_BROKER = frozenset(
-    {"group", "migration", "moves", "restarts", "topic-stream", "upstream", "proxied-joins", "census"},
+    {"group", "migration", "moves", "moves-giant", "restarts", "topic-stream", "upstream", "proxied-joins", "census"},
 )
 """They leave members or topics behind, which the next run would find."""
 WITHOUT_COLLECTOR = frozenset({"assignors"})
