@@ -73,7 +73,7 @@ AWAITED = {
     "bridge/net/client_handshakes.py: _carry_through": "whoever takes a client in bounds its TLS",
     "bridge/net/client_questions.py: _ask": "`wait_for` bounds it",
     "bridge/net/cluster.py: next_look": "the cluster is asked for ever, each time with a time limit",
-    "bridge/net/host_lookups.py: getaddrinfo": "whoever connects bounds it, as whoever asks the system itself",
+    "bridge/net/host_lookups.py: find": "whoever connects bounds it, as whoever asks the system itself",
     "bridge/net/shared.py: _wait": "room comes back with the end of others' requests, which make progress or end",
 }
 """Waits for something that somebody else does, once, that somebody else bounds, too."""
