@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bridge.coordinators.moving.held_requests import Sessions
+from bridge.coordinators.moving.held_requests import CONSUMER_SESSION_MS, Sessions
 from bridge.migration.moves.members import ClassicMember
 from tests.support.owned_group import CLIENT
 from translators.dialects.ids import MemberId, Via
@@ -17,7 +17,7 @@ class Time:
 
     now_ms: int = 5_000
 
-    def sessions(self) -> Sessions:
+    def sessions(self, session_ms: int = SESSION_MS) -> Sessions:
         """Of one member, which is there now."""
         member = ClassicMember(
             member_id=A,
@@ -25,7 +25,7 @@ class Time:
             client=CLIENT,
             protocols=(),
             protocol_name="range",
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             rebalance_timeout_ms=SESSION_MS,
             generation=1,
             using=frozenset(),
@@ -40,6 +40,16 @@ def test_seat_is_certain_for_a_session_from_the_last_answer() -> None:
     sessions.answered(A, 6_000)
     sessions.answered(A, 5_500)
     time.now_ms = 6_000 + SESSION_MS - 1
+    assert not sessions.may_have_ended(A)
+    time.now_ms += 1
+    assert sessions.may_have_ended(A)
+
+
+def test_seat_is_certain_no_longer_than_a_consumer_member_is_kept() -> None:
+    """As soon as it is one, its broker goes by its own session, whatever the classic client asked for."""
+    time = Time(now_ms=0)
+    sessions = time.sessions(10 * CONSUMER_SESSION_MS)
+    time.now_ms = CONSUMER_SESSION_MS - 1
     assert not sessions.may_have_ended(A)
     time.now_ms += 1
     assert sessions.may_have_ended(A)

@@ -4,13 +4,14 @@ import pytest
 from trio.testing import MockClock
 
 from bridge.coordinators.mapped.seats import MappedSeat
-from bridge.migration.orders import MoveStage
+from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from tests.support.embedded_world import commit_request, committed
 from tests.support.moving_world import GENERATION, MovingWorld, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.classic import HeartbeatReply
+from translators.dialects.consumer import ConsumerGroupHeartbeat
 from translators.dialects.errors import ErrorCode
 from translators.dialects.ids import MemberId, RequestRef, TopicPartition
 from translators.dialects.offsets import OffsetCommit, OffsetCommitReply
@@ -108,3 +109,23 @@ async def test_commit_whose_connection_is_lost_is_to_be_sent_again(autojump_cloc
         commit = await commit_before_the_first_heartbeat(world)
         world.answer("commits of a", None)
         assert codes_of(world, commit) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+
+
+async def test_commit_of_a_member_that_nobody_heard_has_it_asked_for_once_it_is_known_how(
+    autojump_clock: MockClock,
+) -> None:
+    """Nothing of it is on its way by another connection that anybody knows; it would be waited for until it beats."""
+    async with moving_world() as world:
+        world.at_broker({"a": ZERO, "b": ONE, "c": frozenset({TopicPartition(TOPIC, 2)})})
+        world.joined("a", "b")
+        await world.order(Road.UPSTREAM)
+        world.answer("a", refused(ErrorCode.GROUP_ID_NOT_FOUND))
+        world.answer("a", granted(GENERATION, 0))
+        assert len(world.asked("b")) == 1, "it is known that the broker takes them"
+        commit = world.send("commits of c", commit_request(GENERATION, "c"))
+        (asked,) = world.asked("commits of c")
+        assert isinstance(asked, ConsumerGroupHeartbeat)
+        assert (asked.member_id, asked.member_epoch, codes_of(world, commit)) == ("c", GENERATION, None)
+        world.answer("b", granted(GENERATION, 1))
+        world.answer("commits of c", granted(GENERATION, 2))
+        assert world.progress().count(MemberStage.MOVED) == 3

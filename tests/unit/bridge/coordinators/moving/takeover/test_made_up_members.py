@@ -1,19 +1,21 @@
 """Who is no member anywhere, and says while a group is taken over that it is one."""
 
+from dataclasses import replace
+
 import pytest
 import trio
 from trio.testing import MockClock
 
 from bridge.coordinators.moving.places import FACTS
-from bridge.migration.orders import MoveStage
+from bridge.migration.orders import MemberStage, MoveStage
 from bridge.migration.route import Road
 from bridge.wire.codec.registry import error_reply
-from tests.support.moving_world import GENERATION, MovingWorld, classic_join, moving_world
+from tests.support.moving_world import GENERATION, MovingWorld, classic_join, described, moving_world
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused
 from translators.dialects.classic import Heartbeat, JoinGroup, SyncGroup
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, TopicPartition
+from translators.dialects.ids import InstanceId, MemberId, TopicPartition
 
 ONE_MEMBER = {"a": frozenset({TopicPartition(TOPIC, 0)})}
 
@@ -52,6 +54,25 @@ async def test_nothing_is_kept_of_members_that_no_broker_has(
         assert (world.road("made-up"), world.router.moved) == (Road.UPSTREAM, {})
         await trio.sleep(1)
         assert "made-up" not in world.facts.kept[FACTS + GROUP]
+
+
+async def test_newcomer_that_names_the_seat_of_a_member_that_lives_takes_nothing_from_it(
+    autojump_clock: MockClock,
+) -> None:
+    """Anybody may claim a seat: whoever was heard on a connection of its own is taken over all the same."""
+    seat, members = InstanceId("seat"), {**ONE_MEMBER, "b": frozenset({TopicPartition(TOPIC, 1)})}
+    async with moving_world() as world:
+        known = described(members)
+        static = tuple(replace(one, instance_id=seat) if one.member_id == "b" else one for one in known.members)
+        world.upstream.broker.described = replace(known, members=static)
+        world.joined(*members)
+        await world.order(Road.UPSTREAM)
+        world.send("stranger", replace(classic_join(""), instance_id=seat))
+        world.answer("a", refused(ErrorCode.GROUP_ID_NOT_FOUND))
+        world.answer("a", granted(GENERATION, 0))
+        world.answer("b", granted(GENERATION, 1))
+        done = world.progress()
+        assert (done.stage, done.count(MemberStage.MOVED)) == (MoveStage.DONE, 2)
 
 
 @pytest.mark.parametrize("number", range(3), ids=["beats", "syncs", "joins"])
