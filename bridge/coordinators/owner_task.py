@@ -93,8 +93,9 @@ class Turns(Generic[OrderT]):
         self._reloads_again_ms: float = -inf
         self._log = RateLimitedLog(LOG)
 
-    def take(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> None:
-        """Carry out one turn and release what it says; if it raises its clients are told to try again.
+    def take(self, act: Callable[[], TurnResult], concerned: Sequence[Arrival] = ()) -> bool:
+        """Carry out one turn and release what it says; if it raises, which False tells, its clients are told to try
+        again.
 
         Without a journal a JoinGroup that its machine holds is answered later: the machine asks again by itself.
         """
@@ -111,8 +112,9 @@ class Turns(Generic[OrderT]):
             for arrival in concerned:
                 if arrival.ref not in answered and not self._owner.machines.is_parked(arrival.ref):
                     self._ledger.deliver(arrival.ref, error_reply(arrival.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        else:
-            self._release(result)
+            return False
+        self._release(result)
+        return True
 
     def judge(self, act: Callable[[], ResultT], failed: ResultT, concerned: object) -> ResultT:
         """What `act` says of something that is not answered by a turn; `failed` if it raises."""
@@ -234,10 +236,10 @@ class OwnerTask(Generic[OrderT]):
         """The coordinator has something to say although nobody asked: an answer or a call came over the network."""
         self.alarm.ring()
 
-    def catch_up(self) -> None:
-        """Carry out what is queued, so that whoever comes now sees it done."""
+    def catch_up(self) -> bool:
+        """Carry out what is queued, so that whoever comes now sees it done; whether a turn did, and did not fail."""
         if not self._queued:
-            return
+            return False
         arrivals, self._queued = self._queued, []
         self._turning.begins()
         concerned = [arrival for arrival in arrivals if isinstance(arrival, Arrival)]
@@ -247,9 +249,9 @@ class OwnerTask(Generic[OrderT]):
             self.times.dropped()
             for arrival in concerned:
                 self._turning.refuse(arrival.ref, arrival.client, arrival.request, closed)
-            return
+            return False
         self.times.taken()
-        self.turns.take(lambda: self.owner.take_turn(arrivals, self._now_ms()), concerned)
+        return self.turns.take(lambda: self.owner.take_turn(arrivals, self._now_ms()), concerned)
 
     def order_at_once(self, order: OrderT) -> None:
         """Carry out an order in a turn of its own."""
@@ -336,10 +338,15 @@ class OwnerTask(Generic[OrderT]):
         while True:
             await self.alarm.wait()
             now_ms = self._now_ms()
-            self.catch_up()
-            if self.ledger.closed is None:
+            is_settled = self.catch_up()
+            # A turn leaves nobody with anything to say: behind one, another is for what is due by time alone.
+            if self.ledger.closed is None and (not is_settled or self._is_due(now_ms)):
                 self.turns.take(partial(self.owner.pass_deadlines, now_ms))
             self._turning.pass_due(now_ms)
+
+    def _is_due(self, now_ms: int) -> bool:
+        due_ms = self.owner.next_deadline_ms()
+        return due_ms is not None and due_ms <= now_ms
 
     def _next_due_ms(self) -> float:
         owner_due = self.owner.next_deadline_ms() if self.ledger.closed is None else None

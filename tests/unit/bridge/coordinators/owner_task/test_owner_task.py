@@ -11,6 +11,7 @@ from bridge.coordinators.embedded.shard_journal import blank_journal
 from bridge.coordinators.ledger import RETRY_S
 from bridge.coordinators.owner_task import OwnerState
 from tests.support.embedded_world import (
+    SESSION_MS,
     commit_request,
     committed,
     embedded_world,
@@ -183,3 +184,19 @@ async def test_full_journal_is_condensed_before_anybody_is_refused(autojump_cloc
             assert left.error is ErrorCode.NONE
         assert world.groups.ledger.failures == 0
         assert await world.beat(generation) is not UNAVAILABLE
+
+
+async def test_request_takes_one_turn_and_another_where_something_is_due(autojump_clock: MockClock) -> None:
+    """Behind each turn there was one for deadlines, which found nothing to do."""
+    async with embedded_world() as world:
+        await world.form()
+        times = world.groups.turns.times.processing
+        before = sum(times.counts)
+        assert (await world.ask(native_join("n"), ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        assert sum(times.counts) - before == 1
+        before += 1
+        # The session of `a` is over in the moment in which the next request comes.
+        autojump_clock.jump(SESSION_MS / 1_000)
+        assert (await world.ask(native_join("o"), ConsumerGroupHeartbeatReply)).error is ErrorCode.NONE
+        assert sum(times.counts) - before == 2
+        assert set(world.groups.owner.shard.groups[GROUP].members) == {"n", "o"}
