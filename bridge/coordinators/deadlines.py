@@ -63,6 +63,7 @@ class Alarm:
         self._next_due_ms = next_due_ms
         self._rung = trio.Event()
         self._sleeps_until_ms: float = -inf
+        """While the task is awake it looks by itself before it sleeps."""
 
     def ring(self) -> None:
         """There is something to do."""
@@ -70,10 +71,10 @@ class Alarm:
 
     def due_changed(self) -> None:
         """Something may be due earlier than the task meant to wake."""
-        if self._next_due_ms() < self._sleeps_until_ms:
-            self._rung.set()
+        if self._sleeps_until_ms > -inf:
+            self.due_at(self._next_due_ms())
 
-    def due_at(self, due_ms: int) -> None:
+    def due_at(self, due_ms: float) -> None:
         """The same, where it is known what is due then."""
         if due_ms < self._sleeps_until_ms:
             self._rung.set()
