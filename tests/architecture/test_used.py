@@ -20,7 +20,6 @@ ALLOWED = {
     "bridge/demo/members/kafka_python.py: on_partitions_assigned": BY_OTHERS,
     "bridge/demo/members/kafka_python.py: on_partitions_lost": BY_OTHERS,
     "bridge/demo/members/kafka_python.py: on_partitions_revoked": BY_OTHERS,
-    "bridge/net/host_lookups.py: getnameinfo": "trio's resolvers have it",
     "bridge/net/tls.py: REQUESTED": "made of its value, and not being REQUIRED or NONE",
     "bridge/net/tls_transport.py: selected_alpn_protocol": BY_OTHERS,
     "bridge/net/tls_transport.py: transport_stream": BY_OTHERS,
