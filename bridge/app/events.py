@@ -17,6 +17,7 @@ from bridge.app.rebalances import Figures, rebalance_sinks
 from bridge.app.topic_access import events_bootstrap, topic_access
 from bridge.config.configuration import Config
 from bridge.coordinators.embedded.owner import EmbeddedOwner
+from bridge.log_lines import Line, RateLimitedLog
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import Road as MigrationRoad
 from bridge.net.cluster import OWN_SOFTWARE
@@ -184,6 +185,7 @@ class EventWatch(Watch):
         self._look_ms = look_ms
         self._left_open = left_open
         self._is_wanted = trio.Event()
+        self._log = RateLimitedLog(LOG)
         topics = TopicBook()
         self._follower = Follower(recorder.boot, recorder, explain, topics, owner.shard)
         self._observer = Observer(self._follower, figures.times, self._guard, recorder.now_us)
@@ -304,10 +306,13 @@ class EventWatch(Watch):
         self._is_wanted.set()
 
     async def _look(self, look: Look) -> None:
+        now_ms = self._recorder.now_us() // 1000
+        self._log.catch_up(now_ms)
         try:
             await look()
         except BrokerUnreachable as problem:
-            LOG.info("the topics could not be looked at for the event log: %s", problem)
+            message = "the topics could not be looked at for the event log: %s"
+            self._log.write(now_ms, message, Line(logging.INFO, message, (str(problem),)))
 
     def end(self, reason: str) -> None:
         """The bridge ends."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from bridge.admin.contracts import Conversion, ConversionResult, Removal, RemovalResult
@@ -21,6 +22,7 @@ from bridge.coordinators.embedded.owner import EmbeddedOwner
 from bridge.migration.orders import MoveOrder
 from bridge.migration.route import ROADS_OF_RULES
 from bridge.migration.route import Road as MigrationRoad
+from bridge.ports import BrokerUnreachable
 from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.event_log.sinks import SinkUnusable
 from bridge.telemetry.observing import ObservedGroups
@@ -217,3 +219,28 @@ async def test_topics_are_told_once_the_engine_can_deal_them_out(tmp_path: Path,
     told = [fact for fact in _facts(tmp_path) if isinstance(fact, TopicsSeen)]
     assert [(one.topics, one.partition_counts) for one in told] == [((TOPIC,), (6,))]
     assert [topic.name for topic in topics] == [TOPIC]
+
+
+async def test_cluster_that_is_away_is_a_line_a_minute_of_the_event_log_too(
+    tmp_path: Path, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Groups that pass have topics looked at every five seconds, and each time it was a line."""
+    looks = 0
+
+    async def look() -> None:
+        nonlocal looks
+        looks += 1
+        assert isinstance(watch, EventWatch)
+        watch._want_look()
+        await trio.sleep(5)
+        raise BrokerUnreachable(f"nobody takes connections, attempt {looks}")
+
+    config = _config(tmp_path)
+    with caplog.at_level("INFO"), watched(config, _owner(config)) as watch, trio.move_on_after(52):
+        assert isinstance(watch, EventWatch)
+        watch._want_look()
+        await watch.run(look)
+    assert looks > 5
+    assert [message for message in caplog.messages if "event log" in message] == [
+        "the topics could not be looked at for the event log: nobody takes connections, attempt 1"
+    ]
