@@ -27,8 +27,9 @@ over TCP by `python -m tests.conformance.record` from Apache Kafka {versions} an
 `embedded.initial.group.type: classic`, has to give the same answers, step by step (`pytest tests/conformance/wire`).
 Compared are all fields but throttle times, those of authorized operations too, asked for and not; member ids, topic
 ids, ports and texts of errors are compared by their place, not their letters; of ListGroups the scenario's own groups
-count, of InitProducerId and EndTxn the error only. In groups that speak both protocols epochs are compared by their
-order and shares by their sizes.
+count, of InitProducerId and EndTxn the error only. Lists are compared in no order: that of answers about offsets and
+members is looked at beside a running broker (`tests/endtoend/test_beside_kafka.py`). In groups that speak both
+protocols epochs are compared by their order and shares by their sizes.
 
 {counts}
 
