@@ -30,8 +30,17 @@ from translators.dialects.messages import GroupReply, GroupRequest
 ADMIN_OFF = "off"
 PROBE_TIMEOUT_S = 30.0
 """The first join of a group waits for `group.initial.rebalance.delay.ms` of its broker, 3 s by default."""
+AGAIN_S = 0.25
+"""How soon a coordinator is asked again that loads, or that is being made."""
 FAREWELL_TIMEOUT_S = 5.0
 """What is not taken away by then ends with its session."""
+_COME_AGAIN = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,16 @@ async def probe_takeover(broker: Broker, probe: Probe) -> ProbeFinding:
     answers: list[GroupReply] = []
     try:
         with trio.fail_after(PROBE_TIMEOUT_S):
-            for _ in range(QUESTIONS_MAX):
+            while len(answers) < QUESTIONS_MAX:
                 asked = next_question(probe, answers)
                 if isinstance(asked, ProbeFinding):
                     return asked
-                answers.append(await broker.ask_coordinator(asked))
+                answer = await broker.ask_coordinator(asked)
+                if getattr(answer, "error", None) in _COME_AGAIN:
+                    # As in the first moments of a cluster, or behind the start of a broker.
+                    await trio.sleep(AGAIN_S)
+                else:
+                    answers.append(answer)
     except (BrokerUnreachable, trio.TooSlowError) as problem:
         return ProbeFinding(TakeOverWay.UNKNOWN, str(problem) or f"no end within {PROBE_TIMEOUT_S:.0f} s")
     finally:

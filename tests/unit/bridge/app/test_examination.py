@@ -102,6 +102,19 @@ async def test_probe_that_gets_no_answer_says_so_and_leaves(*, is_gone: bool, au
     assert isinstance(broker.asked[-1], LeaveGroup)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS],
+)
+async def test_coordinator_that_is_being_made_is_asked_again(code: ErrorCode, autojump_clock: MockClock) -> None:
+    """The first doctor of a fresh Kafka 4.3.1 said that a take-over could not be probed, and that a right be given."""
+    early = JoinGroupReply(error=code, member_id=MemberId(""))
+    late = [SyncGroupReply(error=code), TAKEN[2], ConsumerGroupHeartbeatReply(error=code), TAKEN[3]]
+    broker = ScriptedBroker([early, early, *TAKEN[:2], *late], is_gone=True)
+    found = await probe_takeover(broker, PROBE)  # type: ignore[arg-type]  # see above
+    assert (found.takeover, found.fault) == (TakeOverWay.IN_PLACE, "")
+
+
 async def test_probe_counts_more_than_what_is_read() -> None:
     """Where it finds nothing, what was read stays, with the reason."""
     probed = await examine_cluster(access(ScriptedBroker(list(TAKEN))))
