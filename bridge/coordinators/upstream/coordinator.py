@@ -403,9 +403,7 @@ class UpstreamCoordinator:
     def _answer(self, question: Question, reply: GroupReply | None, now_ms: int) -> Granted | Refused:
         answer = to_answer(reply, self._catalog) if isinstance(reply, ConsumerGroupHeartbeatReply) else _UNREACHABLE
         if not self.is_member(question.member):
-            # Its machine gave the question up: nothing of it is kept, but that others may have what it had.
-            if isinstance(question.asked, Farewell) and isinstance(answer, Granted):
-                self._news.stir(question.member, now_ms)
+            # Its machine gave the question up, and is gone: nothing of it is kept.
             return answer
         self._note_place(question, answer)
         if isinstance(answer, Granted):
