@@ -369,6 +369,8 @@ class Follower:
             for member in [
                 one for one in group.members.values() if not self.engine.has_member(group_id, one.member_id)
             ]:
+                # What it has its client reads on: it is nobody's loss, and is not to be anybody's gain.
+                member.release(member.assigned)
                 self.writer.leave(group, member, Departure.REPLACED, at_us)
         elif group is not None:
             group.settle(road, epochs)

@@ -14,6 +14,7 @@ from bridge.telemetry.schema.facts import (
     MemberJoined,
     MemberLeft,
     MemberRevived,
+    PartitionsAssigned,
     PartitionsReleased,
     RebalanceBegan,
     RebalanceEnded,
@@ -24,7 +25,7 @@ from bridge.telemetry.schema.terms import Cause, Departure, OperatorAction, Road
 from bridge.telemetry.schema.terms import Outcome as Ending
 from tests.support.heard import Ears, HeardGroup, short
 from tests.support.owned_group import CLIENT, GROUP, ClassicClient, ConsumerClient
-from tests.support.passing_words import join, joined, leave, named, synced
+from tests.support.passing_words import join, joined, leave, named, sync, synced
 
 
 def _settle(group: HeardGroup, *clients: ClassicClient | ConsumerClient) -> None:
@@ -277,9 +278,14 @@ def test_group_that_passed_until_the_bridge_took_it_is_on_the_road_of_the_bridge
 
 
 def test_client_that_goes_on_by_its_own_id_is_no_second_member() -> None:
-    """Its broker knew it by another: who is no member of the engine's would be waited for in every rebalance."""
+    """Its broker knew it by another: who is no member of the engine's would be waited for in every rebalance. What that
+    one had is not free: behind the next move it was told to have stood still since, which its client read all the time.
+    """
     ears = Ears()
     ears.pass_by(join("a"), joined("a", 1, leader="a", members=("a",)))
+    ears.pass_by(sync("a", 1, {"a": (0, 1)}), synced(0, 1))
+    assert ears.log.of(PartitionsAssigned)
     ears.follower.settled(GROUP, Road.EMBEDDED, {}, 6)
     assert ears.follower.groups[GROUP].members == {}
     assert [fact.departure for fact in ears.log.of(MemberLeft) if isinstance(fact, MemberLeft)] == [Departure.REPLACED]
+    assert ears.log.of(PartitionsReleased) == []
