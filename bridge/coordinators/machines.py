@@ -263,8 +263,7 @@ class Machines:
 
     def note_deadline(self, key: MemberRef) -> None:
         """Look at a member again when its state says so, after `take_due` gave it out; a step has mostly noted it."""
-        if key not in self._deadlines:
-            self._deadlines.note(key, self._deadline_of(key))
+        self._deadlines.note(key, self._deadline_of(key))
 
     def note_all_deadlines(self) -> None:
         """Look at every member again when its state says so, after a turn that took some out and failed."""

@@ -54,6 +54,64 @@ def test_due_keys_are_those_whose_time_has_come(moves: list[tuple[str, int]]) ->
             del truth[key]
 
 
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 30), st.integers(0, 9)), max_size=40))
+def test_due_keys_are_told_once_and_in_time_while_deadlines_move(moves: list[tuple[str, int, int]]) -> None:
+    """Against a dictionary, as the clock goes on: a deadline moves, earlier or later, and its key is given out once."""
+    deadlines, truth, now_ms = Deadlines[str](), dict[str, int](), 0
+    for key, in_ms, passed_ms in moves:
+        truth[key] = now_ms + in_ms
+        deadlines.note(key, truth[key])
+        now_ms += passed_ms
+        next_ms = deadlines.next_ms()
+        assert next_ms is not None
+        assert next_ms <= min(truth.values())
+        due = deadlines.take_due(now_ms, truth.get)
+        assert sorted(due) == sorted(key for key, at_ms in truth.items() if at_ms <= now_ms)
+        for one in due:
+            del truth[one]
+        if not truth:
+            deadlines.note("d", now_ms + 1)
+            truth["d"] = now_ms + 1
+
+
+def test_keys_are_given_out_in_the_order_of_their_times() -> None:
+    """Those of one time in the order in which they were noted."""
+    deadlines, truth = Deadlines[str](), {"a": 20, "b": 10, "c": 20, "d": 10}
+    for key, at_ms in truth.items():
+        deadlines.note(key, at_ms)
+    assert deadlines.take_due(30, truth.get) == ["b", "d", "a", "c"]
+
+
+def test_member_that_is_heard_of_again_and_again_has_one_entry_for_its_session() -> None:
+    """While its answer is waited for its session is what is due next; each question left an entry of it behind."""
+    deadlines, interval_ms, session_ms = Deadlines[str](), 5, 1_000
+    due_ms = session_ms
+    deadlines.note("a", session_ms)
+    for now_ms in range(0, session_ms // 2, interval_ms):
+        due_ms = now_ms + interval_ms
+        deadlines.note("a", due_ms)
+        assert deadlines.take_due(due_ms, {"a": due_ms}.get) == ["a"]
+        deadlines.note("a", session_ms + now_ms)
+        assert sum(map(len, deadlines._at.values())) == len(deadlines._heap) == 1
+    assert deadlines.next_ms() == session_ms
+
+
+def test_failure_of_who_tells_deadlines_loses_nobody_else() -> None:
+    """Who stands behind it in the same millisecond is found by the next look."""
+
+    def fail(key: str) -> int:
+        if key == "b":
+            raise ValueError(key)
+        return 10
+
+    deadlines = Deadlines[str]()
+    for key in "abc":
+        deadlines.note(key, 10)
+    with pytest.raises(ValueError, match="b"):
+        deadlines.take_due(10, fail)
+    assert deadlines.take_due(10, fail) == ["c"]
+
+
 async def test_alarm_wakes_when_something_is_due_and_when_it_is_rung(autojump_clock: trio.testing.MockClock) -> None:
     """What is due earlier than was thought hurries it; what is due later does not."""
     due_ms: list[float] = [5_000]
@@ -125,3 +183,12 @@ async def test_alarm_that_wakes_late_lets_others_read_first(
         nursery.start_soon(read_sockets)
         await alarm.wait()
         assert bool(read) is is_read_first
+
+
+async def test_alarm_that_is_cancelled_ends(autojump_clock: trio.testing.MockClock) -> None:
+    """Also in its sleep, which no exception ends."""
+    alarm = Alarm(lambda: int(trio.current_time() * 1_000), lambda: inf)
+    with trio.move_on_after(5) as scope:
+        await alarm.wait()
+        pytest.fail("nothing was due")
+    assert scope.cancelled_caught
