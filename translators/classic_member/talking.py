@@ -70,7 +70,7 @@ def prompt(talk: Talk, question: Ask) -> tuple[Talk, tuple[Effect, ...]]:
             return Asked(), (question,)
 
 
-BEATS_AT_ONCE = 100
+BEATS_AT_ONCE = 50
 """At so many moments of an interval members are asked for: those whose time comes in between are asked for together, as
 a turn for each of a thousand costs as much again as their questions.
 """
