@@ -164,7 +164,8 @@ class Proxy:
         self.cluster.takes_groups = services.router.takes_groups
         if services.recalled is not None:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
-        start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
+        for served in (self._shared.poller.run, self._shared.poller.run_patiently):
+            start_job(nursery, self._shared.failures, POLLER, served)
         self._start_accepting(first, None)
 
     def _advertised(self) -> Advertised:

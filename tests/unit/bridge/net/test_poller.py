@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.testing
 
-from bridge.net.poller import TURN_NS, Poller
+from bridge.net.poller import PATIENCE_MS, SOCKETS_PER_TURN, TURN_NS, Poller, _nap
 
 
 class Bug(Exception):
@@ -211,3 +211,137 @@ async def test_who_is_served_may_release_its_own_socket(
         theirs.send(b"x")
         await trio.testing.wait_all_tasks_blocked(0.01)
     assert returned == [True]
+
+
+class Naps:
+    """Stands in for the poller's sleep, which ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.over = trio.Event()
+
+    async def nap(self, seconds: float) -> None:
+        """One begins."""
+        assert 0 < seconds <= PATIENCE_MS / 1000
+        self.count += 1
+        await self.over.wait()
+
+
+@pytest.fixture
+def naps(monkeypatch: pytest.MonkeyPatch) -> Naps:
+    """Those of the poller of a test."""
+    naps = Naps()
+    monkeypatch.setattr("bridge.net.poller._nap", naps.nap)
+    return naps
+
+
+class Heard:
+    """What was read; each of `count` sockets says something once."""
+
+    def __init__(self, count: int) -> None:
+        self.words: list[bytes] = []
+        self._count = count
+        self._are_all = trio.Event()
+
+    def reader(self, ours: socket.socket) -> Callable[[], bool]:
+        """Reads of one of them, for ever."""
+
+        def serve() -> bool:
+            self.words.append(ours.recv(100))
+            if len(self.words) == self._count:
+                self._are_all.set()
+            return True
+
+        return serve
+
+    async def wait(self) -> None:
+        """Until all was read."""
+        with trio.fail_after(60):
+            await self._are_all.wait()
+
+
+async def test_patient_sockets_are_served_together_once_their_patience_is_over(
+    naps: Naps, nursery: trio.Nursery
+) -> None:
+    """However many turns they take; nobody else has to wait for that, nor who is not patient any more."""
+    poller, count = Poller(), 3 * SOCKETS_PER_TURN
+    prompt, patient = Heard(2), Heard(count)
+    nursery.start_soon(poller.run)
+    nursery.start_soon(poller.run_patiently)
+    with ExitStack() as stack:
+        ends = [tuple(stack.enter_context(end) for end in socket.socketpair()) for _ in range(2 + count)]
+        for heard, (ours, _) in zip((prompt, prompt, *[patient] * count), ends, strict=True):
+            nursery.start_soon(poller.wait, ours.fileno(), heard.reader(ours))
+        await trio.testing.wait_all_tasks_blocked()
+        for ours, _ in ends[1:]:
+            assert poller.set_patience(ours.fileno(), is_patient=True)
+        assert not poller.set_patience(ends[1][0].fileno(), is_patient=False)
+        for _, theirs in reversed(ends):
+            theirs.send(b"x")
+        await prompt.wait()
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        assert (patient.words, naps.count) == ([], 1)
+        naps.over.set()
+        await patient.wait()
+        assert naps.count == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_patience_ends_with_the_wait(
+    naps: Naps, pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """Who waits anew is in a hurry, and who does not wait has no patience."""
+    poller, heard = Poller(), list[bytes]()
+    nursery.start_soon(poller.run)
+    nursery.start_soon(poller.run_patiently)
+    ours, theirs = pair
+    serve = reader(ours, heard, goes_on=lambda: False)
+    with ours, theirs, trio.fail_after(60):
+        assert not poller.set_patience(ours.fileno(), is_patient=True)
+        theirs.send(b"a")
+        await poller.wait(ours.fileno(), serve)
+        naps.over.set()
+
+        async def be_patient() -> None:
+            assert poller.set_patience(ours.fileno(), is_patient=True)
+            theirs.send(b"b")
+
+        nursery.start_soon(be_patient)
+        await poller.wait(ours.fileno(), serve)
+        assert (heard, naps.count) == ([b"a", b"b"], 1)
+        theirs.send(b"c")
+        await poller.wait(ours.fileno(), serve)
+        assert (heard, naps.count) == ([b"a", b"b", b"c"], 1)
+
+
+async def test_poller_sleeps_no_longer_than_patience_lasts(
+    pair: tuple[socket.socket, socket.socket], nursery: trio.Nursery
+) -> None:
+    """By the clock: the sleep ends by itself."""
+    poller, heard = Poller(), Heard(1)
+    nursery.start_soon(poller.run)
+    nursery.start_soon(poller.run_patiently)
+    ours, theirs = pair
+    with ours, theirs:
+        nursery.start_soon(poller.wait, ours.fileno(), heard.reader(ours))
+        await trio.testing.wait_all_tasks_blocked()
+        assert poller.set_patience(ours.fileno(), is_patient=True)
+        theirs.send(b"x")
+        await heard.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def test_poller_that_is_cancelled_while_it_sleeps_ends() -> None:
+    """Its sleep ends without an exception, unless it is for good."""
+    ended = list[str]()
+
+    async def sleep() -> None:
+        await _nap(3_600)
+        ended.append("by itself")
+
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sleep)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    assert ended == []
