@@ -18,6 +18,8 @@ from bridge.analytics.intake.batches import FIRST_BATCH, Intake
 from bridge.analytics.intake.closed_files import FILES, files_in
 from bridge.analytics.intake.column_files import TOLD, Makers
 from bridge.analytics.intake.delivery import Delivery, log_files, named
+from bridge.analytics.intake.file_gaps import deleted_gaps, first_numbers
+from bridge.analytics.intake.gaps import tell_gaps, write_gaps
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.batch_history import Extent
@@ -99,6 +101,7 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
     which raises AnalyticsError.
     """
     say(EVENTS.name)
+    first = first_numbers(log.files)
     taken = Intake(store, {}, Makers(share), is_anew=True).take(log, FIRST_BATCH)
     if taken.refused and not store.log(EVENTS).files():
         raise AnalyticsError(
@@ -106,6 +109,9 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
             f"what they were; {NO_INPUT_STEP}, and read what a newer epochbridge wrote with that one"
         )
     store.replace_by(GAPS, ())
+    gaps = deleted_gaps(first, taken.gone)
+    tell_gaps(gaps)
+    write_gaps(store, gaps, FIRST_BATCH)
     telling = None if taken.told is None else Telling(taken.told, taken.untold)
     do_stages(Derivation(store, FIRST_BATCH, goes_on=False, telling=telling), say)
     store.clear_folder(NEXT, TOLD)

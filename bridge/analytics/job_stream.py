@@ -1,7 +1,7 @@
 """The job `stream`: lines become events micro-batch by micro-batch, and tables follow from time to time."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -16,7 +16,7 @@ from bridge.analytics.intake.batches import FIRST_BATCH, Intake, intake_after
 from bridge.analytics.intake.closed_files import Inbox, files_in, let_go
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.file_gaps import file_gaps
-from bridge.analytics.intake.gaps import Gap, note_gaps, write_gaps
+from bridge.analytics.intake.gaps import Gap, note_gaps, tell_gaps, write_gaps
 from bridge.analytics.intake.moved_inbox import follow_move
 from bridge.analytics.intake.sources import (
     NO_TOPIC,
@@ -353,10 +353,3 @@ def _reason_of(problem: Exception) -> str:
     """The part of Spark's words that says what is gone."""
     found = _REASON.search(str(problem))
     return found["reason"] if found else cause_of(problem)
-
-
-def tell_gaps(gaps: Iterable[Gap]) -> None:
-    """Say at once what is missing: nobody looks into a table for what nobody expects."""
-    for gap in gaps:
-        until = "" if gap.to_offset is None else f" to {gap.to_offset}"
-        tell(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}")

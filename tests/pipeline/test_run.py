@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as f
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake import batches, column_files
+from bridge.analytics.intake.batches import Intake, Taken
 from bridge.analytics.intake.column_files import Adopted, Makers, take_columns
 from bridge.analytics.intake.columns import LogFile
+from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.job_run import event_lines, make_tables
 from bridge.analytics.spark.failures import told_failures
 from bridge.analytics.tables.definitions import DAILY, DATE, EVENTS, GAPS, REBALANCES, REJECTED, TABLES
@@ -137,6 +140,32 @@ def test_run_that_ends_between_two_tables_leaves_the_earlier_ones(store: Store, 
         assert contents(pinned(store)) == earlier
     make_tables(store, event_lines(store.spark, str(events)), hush)
     assert contents(store) != earlier
+
+
+def test_file_that_its_bridge_deletes_while_it_is_read_is_a_gap(
+    store: Store, events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run broke off, though all others were there; a log that is larger than its bridge keeps was never read."""
+    write_log(events, FleetPlan(seed=7, rebalances=30), files=3)
+    log = event_lines(store.spark, str(events))
+    first, second, _ = sorted(events.glob("*.jsonl"))
+    number = json.loads(second.read_text().splitlines()[0])["number"]
+    taken = Intake.take
+
+    def delete(intake: Intake, delivery: Delivery, batch: int) -> Taken:
+        first.unlink()
+        return taken(intake, delivery, batch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Intake, "take", delete)
+        make_tables(store, log, hush)
+    (row,) = store.read(GAPS).collect()
+    assert (row["source"], row["from_offset"], row["to_offset"]) == ("boot b1", 1, number)
+    assert first.name in row["detail"]
+    assert capsys.readouterr().err == f"gap in boot b1 from number 1 to {number}: {row['detail']}\n"
+    assert store.read(EVENTS).agg(f.min("number")).first() == (number,)
+    make_tables(store, event_lines(store.spark, str(events)), hush)
+    assert store.count(GAPS) == 0, "of a log that had gone before there is no gap"
 
 
 def test_log_of_another_tool_leaves_the_earlier_tables(store: Store, events: Path) -> None:

@@ -70,13 +70,15 @@ FIRST_BATCH = 0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """What came of a batch: what was refused, and whether a number came twice; what its events tell of tables, None
-    where that is not known, and the files of `events` that no such telling is of.
+    where that is not known, and the files of `events` that no such telling is of; the sources of files that were
+    deleted before all of them was read.
     """
 
     refused: int
     is_doubtful: bool
     told: Account | None = None
     untold: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,7 @@ class Intake:
         paths = self._commit(found, batch)
         self._clear()
         untold = () if found.taken.told is None else tuple(paths[len(adopted.staged) :])
-        return replace(found.taken, untold=untold)
+        return replace(found.taken, untold=untold, gone=adopted.gone)
 
     def _clear(self) -> None:
         """The text of strangers is not kept; tables may be made at the same time, whose files are let be."""

@@ -17,7 +17,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from bridge.analytics.errors import AnalyticsError, tell
-from bridge.analytics.intake.columns import Columns, Errand, LogFile, LongLine, Piece, make_columns, pieces_of
+from bridge.analytics.intake.columns import (
+    Columns,
+    Errand,
+    LogFile,
+    LongLine,
+    Piece,
+    file_bytes,
+    make_columns,
+    pieces_of,
+)
 from bridge.analytics.intake.executors import make_on_executors, why_not
 from bridge.analytics.intake.numbers import Came, Numbers
 from bridge.analytics.intake.reading import LINE, SOURCE
@@ -111,7 +120,8 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
 class Adopted:
     """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
     forgotten; the numbers of the events, None where they can't be told; the files of `events` that were made; the
-    lines that are too long to be handed on; and what the events tell of tables, None where that is not known.
+    lines that are too long to be handed on; what the events tell of tables, None where that is not known; and the
+    sources of files that were deleted before they were read, or all of them was.
     """
 
     left: DataFrame | None
@@ -119,6 +129,7 @@ class Adopted:
     staged: tuple[Staged, ...] = ()
     long_lines: tuple[LongLine, ...] = ()
     told: Account | None = None
+    gone: tuple[str, ...] = ()
 
 
 def take_columns(
@@ -160,6 +171,7 @@ def _adopted(store: Store, made: Sequence[Columns], *, is_whole: bool) -> Adopte
         staged=tuple(Staged(path, day) for columns in made for day, path in columns.days),
         long_lines=tuple(line for columns in made for line in columns.long_lines),
         told=in_one_account(columns.told for columns in made) if is_whole else None,
+        gone=tuple(dict.fromkeys(source for columns in made for source in columns.gone)),
     )
 
 
@@ -180,7 +192,7 @@ def _errands(store: Store, files: Sequence[LogFile], batch: int, *, is_whole: bo
 
 def _errand_bytes(store: Store, files: Iterable[LogFile]) -> int:
     """Larger errands of a larger log: each makes files of its own, and Spark opens all of them for each table."""
-    whole = sum(Path(file.path).stat().st_size for file in files)
+    whole = sum(map(file_bytes, files))
     share = whole // (ERRANDS_A_PROCESS * min(_cores(store), PROCESSES_MAX))
     return min(max(share, ERRAND_BYTES), ERRAND_BYTES_MAX)
 

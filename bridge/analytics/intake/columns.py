@@ -72,10 +72,13 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file of lines, and what they came from: a line that is set aside names it."""
+    """A file of lines, and what they came from: a line that is set aside names it. Whose bridge still keeps it may
+    delete it meanwhile (`may_go`), for it is among its oldest.
+    """
 
     path: str
     source: str
+    may_go: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ class Columns:
     is too long to be.
 
     `numbers` are those of the events by run, None if one came twice or they are too many or too far apart to tell.
-    `told` is what they tell of tables, None where that is not known for the same reasons.
+    `told` is what they tell of tables, None where that is not known for the same reasons. `gone` are the sources of
+    files that had been deleted by then.
     """
 
     days: tuple[tuple[str, str], ...] = ()
@@ -122,6 +126,7 @@ class Columns:
     long_lines: tuple[LongLine, ...] = ()
     numbers: tuple[tuple[str, Numbers], ...] | None = ()
     told: Account | None = Account()
+    gone: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -153,7 +158,8 @@ def make_columns(errand: Errand) -> Columns:
     tables: dict[Family, list[pa.Table]] = {}
     left_over: list[tuple[bytes, str]] = []
     long_lines: list[LongLine] = []
-    for source, lines in _blocks(errand.pieces, long_lines):
+    gone: list[str] = []
+    for source, lines in _blocks(errand.pieces, long_lines, gone):
         for family, part in _parted(lines):
             table, others = events_of(part, family)
             tables.setdefault(family, []).append(table)
@@ -172,6 +178,7 @@ def make_columns(errand: Errand) -> Columns:
         long_lines=tuple(long_lines),
         numbers=_all_known(numbers),
         told=in_one_account(told),
+        gone=tuple(dict.fromkeys(gone)),
     )
 
 
@@ -202,17 +209,43 @@ def events_of(lines: Sequence[bytes], family: Family) -> tuple[pa.Table, list[by
 
 
 def pieces_of(files: Iterable[LogFile], size_bytes: int) -> Iterator[Piece]:
-    """Files in pieces of at most that size."""
+    """Files in pieces of at most that size; one that may go and is gone is a piece, too: who reads it says so."""
     for file in files:
-        length = Path(file.path).stat().st_size
-        for begin in range(0, length, size_bytes):
+        length = file_bytes(file)
+        for begin in range(0, length or int(file.may_go), size_bytes):
             yield Piece(file, begin, min(begin + size_bytes, length))
 
 
-def _blocks(pieces: Iterable[Piece], long_lines: list[LongLine]) -> Iterator[tuple[str, list[bytes]]]:
-    """The lines of pieces, some MiB at a time, with what they came from; those that are too long come to the others."""
+def file_bytes(file: LogFile) -> int:
+    """How long a file is, nothing for one that may go and is gone; raise OSError."""
+    try:
+        return Path(file.path).stat().st_size
+    except FileNotFoundError:
+        if file.may_go:
+            return 0
+        raise
+
+
+def _opened(file: LogFile, gone: list[str]) -> BufferedReader | None:
+    """A file to be read; None where it may go, and is gone, which is noted."""
+    try:
+        return Path(file.path).open("rb")
+    except FileNotFoundError:
+        if not file.may_go:
+            raise
+        gone.append(file.source)
+        return None
+
+
+def _blocks(pieces: Iterable[Piece], long_lines: list[LongLine], gone: list[str]) -> Iterator[tuple[str, list[bytes]]]:
+    """The lines of pieces, some MiB at a time, with what they came from; lines that are too long come to the others of
+    those, and what a file is of that is gone to others that are.
+    """
     for piece in pieces:
-        with Path(piece.file.path).open("rb") as file:
+        opened = _opened(piece.file, gone)
+        if opened is None:
+            continue
+        with opened as file:
             file.seek(max(piece.begin_byte - 1, 0))
             if piece.begin_byte:
                 _pass_line(file, piece.end_byte)

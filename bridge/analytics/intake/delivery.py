@@ -39,12 +39,14 @@ def delivery_of_records(records: DataFrame) -> Delivery:
 
 
 def log_files(path: str) -> tuple[LogFile, ...]:
-    """The files of a log on this machine, in order; none if the path is not of this machine."""
+    """The files of a log on this machine, in order, of which its bridge may delete some; none if the path is not of
+    this machine.
+    """
     if "://" in path:
         return ()
     found = Path(path)
     files = [found] if found.is_file() else files_in(found)
-    return tuple(map(_log_file, map(str, files)))
+    return tuple(LogFile(str(file), file.name, may_go=True) for file in files)
 
 
 def named(lines: DataFrame) -> DataFrame:

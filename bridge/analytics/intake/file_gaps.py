@@ -1,4 +1,5 @@
-"""What the folder of a log no longer held when a stream came to it: files of a run, told by the places of the others.
+"""What the folder of a log no longer held when a stream came to it, or a run to reading it: files of a run of a bridge,
+told by the places of the others.
 
 A bridge counts the files of a run, and the events in them, without gaps, and deletes the oldest files.
 """
@@ -6,6 +7,7 @@ A bridge counts the files of a run, and the events in them, without gaps, and de
 import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 
 from bridge.analytics.intake.closed_files import place_of
@@ -17,6 +19,8 @@ from bridge.telemetry.schema.fields import LINE_BYTES_MAX
 NUMBER = "number"
 TAIL_BYTES = 64 * 2**10
 """So much of the end of a file is read at first; its last line may be longer."""
+LINES_LOOKED_AT = 16
+"""An event is among so many lines at the begin of a file, or none is looked for: a log may be a stranger's."""
 
 
 def file_gaps(
@@ -39,6 +43,42 @@ def file_gaps(
             if behind is None or behind > first:
                 gaps.append(Gap(f"boot {boot}", first, behind, _words(former + 1, index - 1), NUMBER))
     return gaps
+
+
+def first_numbers(files: Iterable[LogFile]) -> dict[str, int]:
+    """By source the number of the first event of each file that is there, and has one at its begin."""
+    found: dict[str, int] = {}
+    for file in files:
+        try:
+            number = _number_of(islice(_lines(Path(file.path)), LINES_LOOKED_AT))
+        except FileNotFoundError:
+            continue  # As if it had been deleted before anybody looked.
+        if number is not None:
+            found[file.source] = number
+    return found
+
+
+def deleted_gaps(first: Mapping[str, int], gone: Collection[str]) -> list[Gap]:
+    """What is missing by files that were deleted (`gone`) between a look at the folder, which found the `first` number
+    of each, and the reading of them.
+    """
+    places = sorted((place_of(source), source, number) for source, number in first.items())
+    gaps: list[Gap] = []
+    for (boot, is_gone), group in groupby(places, lambda one: (one[0][0], one[1] in gone)):
+        if is_gone:
+            lost = list(group)
+            later = (number for place, _, number in places if place > lost[-1][0] and place[0] == boot)
+            words = _deleted_words(lost[0][1], lost[-1][1])
+            gaps.append(Gap(f"boot {boot}", lost[0][2], next(later, None), words, NUMBER))
+    return gaps
+
+
+def _deleted_words(first: str, last: str) -> str:
+    were = f"{first} was" if first == last else f"{first} to {last} were"
+    return (
+        f"{were} deleted while the log was read, and what had not been read of it by then is missing: its bridge keeps "
+        "less than there was, or somebody removed it"
+    )
 
 
 def _words(first: int, last: int) -> str:

@@ -5,12 +5,13 @@ Kafka removes records from the front of a partition, so what is gone lies before
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.errors import tell
 from bridge.analytics.intake.reading import SOURCE
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables.definitions import BATCH, DATE, GAPS
@@ -54,6 +55,13 @@ def write_gaps(store: Store, gaps: Sequence[Gap], batch: int) -> None:
         rows = [(gap.source, gap.from_offset, gap.to_offset, gap.detail) for gap in gaps]
         told = store.spark.createDataFrame(rows, _SCHEMA)
         store.put_batch(GAPS, conform(GAPS, told.withColumns({DATE: f.current_date(), BATCH: f.lit(batch)})), batch)
+
+
+def tell_gaps(gaps: Iterable[Gap]) -> None:
+    """Say at once what is missing: nobody looks into a table for what nobody expects."""
+    for gap in gaps:
+        until = "" if gap.to_offset is None else f" to {gap.to_offset}"
+        tell(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}")
 
 
 def gaps_between(start: Offsets, end: Offsets, first: Offsets) -> list[Gap]:

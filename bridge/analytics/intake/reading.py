@@ -1,6 +1,6 @@
 """Which lines are events of ours, and why another is not: a DataFrame of lines in, accepted and refused rows out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -101,9 +101,19 @@ def _has_day() -> Column:
 
 
 def _is_far() -> Column:
-    """Whether a number of the event is beyond its ends."""
-    beyond = (~f.col(name).between(*ends) for name, ends in ENDS.items())
-    return reduce(Column.__or__, (f.coalesce(one, f.lit(False)) for one in beyond))
+    """Whether a number of the event is beyond its ends: asked of the least and the greatest of all columns that have
+    the same, for Spark would plan with a question about each of them in every place where this one stands.
+    """
+    alike: dict[tuple[int, int], list[str]] = {}
+    for name, ends in ENDS.items():
+        alike.setdefault(ends, []).append(name)
+    return reduce(Column.__or__, (_lies_beyond(names, *ends) for ends, names in alike.items()))
+
+
+def _lies_beyond(names: Sequence[str], least: int, most: int) -> Column:
+    """Whether one of these columns is; who has none of them is not."""
+    lowest, highest = (f.col(names[0]),) * 2 if len(names) == 1 else (f.least(*names), f.greatest(*names))
+    return f.coalesce((lowest < least) | (highest > most), f.lit(False))
 
 
 def _written(lines: DataFrame) -> DataFrame:

@@ -260,15 +260,15 @@ REJECTED = Table(
 
 GAPS = Table(
     "gaps",
-    "one row per stretch of a partition (`--on-gap note`), or of a run in a folder, that was gone before a stream came",
+    "one row per stretch of a partition (`--on-gap note`), or of a run in a folder, that was gone before it was read",
     ("source", "from_offset", "batch"),
     (
         text("source", "topic and partition, or `boot` and the run"),
         number("from_offset", "the first offset that is missing; of a run, the first number"),
-        number("to_offset", "the first one behind them, null where the partition itself is gone"),
+        number("to_offset", "the first one behind them, null where there is none"),
         text("detail", "what was seen, in words"),
-        Column(DATE, ColumnType.DATE, "UTC day in which the stream noticed; the files lie by it"),
-        number(BATCH, "micro-batch of the stream in which they are missing"),
+        Column(DATE, ColumnType.DATE, "UTC day in which somebody noticed; the files lie by it"),
+        number(BATCH, "micro-batch of the stream in which they are missing, 0 of a run"),
     ),
 )
 

@@ -75,7 +75,8 @@ def test_only_files_are_files_of_a_log(tmp_path: Path) -> None:
     (tmp_path / "events-a-000002.jsonl").write_text("{}\n")
     require_input(str(tmp_path))
     require_unpacked(str(tmp_path))
-    assert log_files(str(tmp_path)) == (LogFile(str(tmp_path / "events-a-000002.jsonl"), "events-a-000002.jsonl"),)
+    log = tmp_path / "events-a-000002.jsonl"
+    assert log_files(str(tmp_path)) == (LogFile(str(log), log.name, may_go=True),)
 
 
 def test_file_that_its_bridge_deletes_in_this_moment_is_passed_over(
@@ -124,7 +125,7 @@ def test_lines_come_with_their_file(spark: SparkSession, tmp_path: Path) -> None
     for path, name in ((tmp_path, "events-a-000001.jsonl"), (tmp_path / "other.jsonl", "other.jsonl")):
         log = event_lines(spark, str(path))
         assert log.lines.collect() == [(name, name)]
-        assert log.files == (LogFile(str(tmp_path / name), name),)
+        assert log.files == (LogFile(str(tmp_path / name), name, may_go=True),)
     assert event_lines(spark, f"file://{tmp_path}").files == ()
 
 

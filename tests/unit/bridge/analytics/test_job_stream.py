@@ -13,8 +13,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.delivery import Delivery
-from bridge.analytics.intake.file_gaps import NUMBER
-from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.sources import FolderSource, TopicSource
 from bridge.analytics.job_stream import (
     INBOX,
@@ -26,7 +24,6 @@ from bridge.analytics.job_stream import (
     require_same_kind,
     require_source,
     source_of,
-    tell_gaps,
 )
 from bridge.analytics.specs import StreamSpec
 from bridge.analytics.tables.definitions import EVENTS, GAPS, REJECTED
@@ -60,16 +57,6 @@ def test_topic_that_lost_what_comes_next_says_how_to_go_on(words: str, why: str)
     assert sentence.startswith("EB-ANALYTICS-015: the topic 't' no longer holds what comes next for this stream")
     assert f" ({why}); " in sentence
     assert "--on-gap note" in sentence
-
-
-def test_gap_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its end, if it has one."""
-    tell_gaps([Gap("t-0", 5, 7, "a"), Gap("t-1", 5, None, "b"), Gap("boot c", 1, 2, "d", NUMBER)])
-    assert capsys.readouterr().err.splitlines() == [
-        "gap in t-0 from offset 5 to 7: a",
-        "gap in t-1 from offset 5: b",
-        "gap in boot c from number 1 to 2: d",
-    ]
 
 
 def test_other_break_says_how_to_go_on() -> None:

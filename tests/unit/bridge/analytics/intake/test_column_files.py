@@ -194,8 +194,33 @@ def test_only_files_of_this_machine_are_taken_so(store: Store) -> None:
     assert not can_take(away, [LOG])
 
 
-def test_file_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:
-    """Removed by retention in the meantime."""
+@pytest.mark.parametrize("alone_bytes", [0, column_files.ALONE_BYTES], ids=["by processes", "alone"])
+@pytest.mark.parametrize("look", ["file_bytes", "make_columns"])
+def test_file_that_its_bridge_deletes_meanwhile_is_told_and_costs_only_itself(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone_bytes: int, look: str
+) -> None:
+    """Before anybody looks how long it is, or behind that."""
+    write_log(tmp_path / "events", FleetPlan(groups=2, rebalances=4), files=3)
+    files = log_files(str(tmp_path / "events"))
+    rest = take_columns(store, files[1:], 0, Makers())
+    made = Makers.make
+
+    def delete(makers: Makers, errands: Sequence[Errand], processes: int) -> list[Columns]:
+        Path(files[0].path).unlink(missing_ok=True)
+        return made(makers, errands, processes)
+
+    monkeypatch.setattr(column_files, "ALONE_BYTES", alone_bytes)
+    monkeypatch.setattr(Makers, "make", delete)
+    if look == "file_bytes":
+        Path(files[0].path).unlink()
+    adopted = take_columns(store, files, 0, Makers(), is_whole=True)
+    assert (adopted.gone, adopted.left, rest.gone) == ((files[0].source,), None, ())
+    assert adopted.told is not None
+    assert store.count_staged(adopted.staged) == store.count_staged(rest.staged) > 0
+
+
+def test_file_of_our_own_that_is_gone_is_one_sentence(store: Store, tmp_path: Path) -> None:
+    """What a stream holds on to, nobody has to delete."""
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-011: .*No such file.*run the same command again"):
         take_columns(store, [LogFile(str(tmp_path / LOG.path), LOG.source)], 0, Makers())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge.analytics.intake.columns import LogFile
-from bridge.analytics.intake.file_gaps import TAIL_BYTES, file_gaps
+from bridge.analytics.intake.file_gaps import LINES_LOOKED_AT, TAIL_BYTES, deleted_gaps, file_gaps, first_numbers
 from bridge.analytics.intake.gaps import Gap
 from bridge.analytics.intake.numbers import Seen
 
@@ -74,3 +74,40 @@ def test_last_line_may_be_longer_than_what_is_read_at_first(tmp_path: Path) -> N
     long = f'{{"number":7,"partitions":"{"p" * TAIL_BYTES * 3}"}}'
     files = log_files(tmp_path, ("a", 1, [6, long]), ("a", 3, [9]))
     assert told(file_gaps(files, [], {}, is_first=False)) == [("boot a", 8, 9)]
+
+
+def test_files_tell_by_their_first_event_where_they_begin(tmp_path: Path) -> None:
+    """Behind strangers, if those are few; one that is gone, and one without events, begins nowhere."""
+    strangers = ["x"] * LINES_LOOKED_AT
+    files = log_files(tmp_path, ("a", 1, ["x", 4, 5]), ("a", 2, [6]), ("a", 3, []), ("a", 4, [*strangers, 9]))
+    Path(files[1].path).unlink()
+    assert first_numbers(files) == {files[0].source: 4}
+
+
+@pytest.mark.parametrize(
+    ("gone", "gaps"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([("a", 1)], [("boot a", 3, 6)], id="the oldest"),
+        pytest.param([("a", 2), ("a", 1)], [("boot a", 3, 9)], id="the oldest ones are one gap"),
+        pytest.param([("a", 1), ("a", 4)], [("boot a", 3, 6), ("boot a", 9, None)], id="the last one has no end"),
+        pytest.param([("a", 4), ("b", 1)], [("boot a", 9, None), ("boot b", 1, 2)], id="of two runs"),
+        pytest.param([("a", 3)], [], id="one in which nobody saw an event"),
+    ],
+)
+def test_gap_is_what_was_in_files_that_are_deleted_before_they_are_read(
+    gone: list[tuple[str, int]], gaps: list[tuple[str, int, int | None]]
+) -> None:
+    """Up to the next file that was there, whatever became of that one."""
+    first = {("a", 1): 3, ("a", 2): 6, ("a", 4): 9, ("b", 1): 1, ("b", 2): 2}
+    names = {CALLED.format(*place): number for place, number in first.items()}
+    assert told(deleted_gaps(names, [CALLED.format(*place) for place in gone])) == gaps
+
+
+def test_words_name_the_files_that_are_deleted() -> None:
+    """Whoever has copies knows which to bring back."""
+    names = [CALLED.format("a", index) for index in (1, 2, 3)]
+    first = {name: number for number, name in enumerate(names)}
+    (one,), (two,) = deleted_gaps(first, names[:1]), deleted_gaps(first, names[:2])
+    assert one.detail.startswith(f"{names[0]} was deleted while the log was read, ")
+    assert two.detail.startswith(f"{names[0]} to {names[1]} were deleted ")

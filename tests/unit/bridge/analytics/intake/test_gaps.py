@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.analytics.intake.gaps import ANEW, GONE, RETENTION, Gap, gaps_between, note_gaps
+from bridge.analytics.intake.file_gaps import NUMBER
+from bridge.analytics.intake.gaps import ANEW, GONE, RETENTION, Gap, gaps_between, note_gaps, tell_gaps
 from bridge.analytics.tables.definitions import GAPS
 from bridge.analytics.tables.store import Store
 
@@ -48,3 +49,13 @@ def test_gaps_of_a_batch_are_listed_once_however_often_it_is_tried(store: Store)
     assert note_gaps(store, store.spark.createDataFrame([("t-0", 8)], schema), 1) == [Gap("t-1", 1, 2, RETENTION)]
     rows = store.read(GAPS).select("source", "from_offset", "to_offset", "detail", "batch").sort("batch").collect()
     assert rows == [("t-0", 3, 5, RETENTION, 0), ("t-1", 1, 2, RETENTION, 1)]
+
+
+def test_gap_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """With its end, if it has one."""
+    tell_gaps([Gap("t-0", 5, 7, "a"), Gap("t-1", 5, None, "b"), Gap("boot c", 1, 2, "d", NUMBER)])
+    assert capsys.readouterr().err.splitlines() == [
+        "gap in t-0 from offset 5 to 7: a",
+        "gap in t-1 from offset 5: b",
+        "gap in boot c from number 1 to 2: d",
+    ]
