@@ -28,6 +28,7 @@ from bridge.analytics.intake.sources import (
     require_client_file,
     require_reachable,
 )
+from bridge.analytics.intake.topic_ids import TopicIds, made_anew, note_ids
 from bridge.analytics.job_run import (
     NO_INPUT,
     STEP_COUNT,
@@ -82,6 +83,7 @@ class Stream:
         self._store = store
         self._intake: Intake | None = None
         self._history: History | None = None
+        self._ids: TopicIds | None = None
         self._turn = Lock()
         self.is_over = False
         self.last_batch = NOTHING_YET
@@ -111,6 +113,8 @@ class Stream:
         """Let go of what is kept for further batches: the tables need the room."""
         if self._intake is not None:
             self._intake.close()
+        if self._ids is not None:
+            self._ids.close()
 
     def finish(self) -> None:
         """Wait for the batch at hand; no other one begins. Spark would break it off in the middle."""
@@ -128,10 +132,8 @@ class Stream:
         """Spark hands on the text of what is raised here, not what it was."""
         try:
             is_new = batch > self._store.log(EVENTS).done()
-            if is_new and isinstance(source, TopicSource) and source.goes_on_at_gaps:
-                # Read once: retention may remove more before a second time, and nobody would note that.
-                rows = rows.persist(StorageLevel.DISK_ONLY)
-                tell_gaps(note_gaps(self._store, rows, batch))
+            if is_new and isinstance(source, TopicSource):
+                self._note_topic(source, rows, batch)
             delivery = source.delivery(rows)
             if is_new and isinstance(source, FolderSource) and source.is_inbox:
                 tell_gaps(self._note_file_gaps(source, delivery, batch))
@@ -145,6 +147,20 @@ class Stream:
             raise
         finally:
             rows.unpersist()
+
+    def _note_topic(self, source: TopicSource, rows: DataFrame, batch: int) -> None:
+        """Note what a topic lacks, and whether it is another one now; raise AnalyticsError if that ends the stream."""
+        if self._ids is None:
+            self._ids = TopicIds(self._store.spark, source.client(self._store.spark), source.topics)
+        ids = self._ids.look()
+        anew = made_anew(self._store, ids, batch)
+        if anew and not source.goes_on_at_gaps:
+            raise AnalyticsError(lost(source, f"{', '.join(sorted(anew))} has another id than before"))
+        if source.goes_on_at_gaps:
+            # Read once: retention may remove more before a second time, and nobody would note that.
+            rows.persist(StorageLevel.DISK_ONLY)
+            tell_gaps(note_gaps(self._store, rows, batch, anew))
+        note_ids(self._store, ids, batch)
 
     def _note_file_gaps(self, source: FolderSource, delivery: Delivery, batch: int) -> list[Gap]:
         """Gone on with in any case: a file that somebody brings back is taken however late."""
@@ -336,16 +352,21 @@ def broken(problem: Exception, source: Source) -> str:
     if isinstance(source, TopicSource) and "UnknownTopicOrPartition" in str(problem):
         return f"{NO_TOPIC}: {source.bootstrap} has no topic {source.topic!r}; check --topic, or create it"
     if isinstance(source, TopicSource) and any(condition in str(problem) for condition in GAP_CONDITIONS):
-        return (
-            f"EB-ANALYTICS-015: the topic {source.topic!r} no longer holds what comes next for this stream "
-            f"({_reason_of(problem)}); Kafka's retention was quicker, or the topic was deleted and made anew, or is "
-            "another one than before. What the stream took is safe: run the same command with "
-            f"--on-gap {NOTE} to go on with what there is, which lists what is missing in the table gaps"
-        )
+        return lost(source, _reason_of(problem))
     return (
         f"EB-ANALYTICS-007: the stream broke ({cause_of(problem)}); what it took is safe: run the same command again "
         f"to go on. If it breaks the same way again, what it names is damaged, such as a file of {CHECKPOINT}: put a "
         "copy of that back, or begin anew with another --out"
+    )
+
+
+def lost(source: TopicSource, why: str) -> str:
+    """What is said where a topic does not go on where a stream is."""
+    return (
+        f"EB-ANALYTICS-015: the topic {source.topic!r} no longer holds what comes next for this stream ({why}); "
+        "Kafka's retention was quicker, or the topic was deleted and made anew, or is another one than before. What "
+        f"the stream took is safe: run the same command with --on-gap {NOTE} to go on with what there is, which lists "
+        "what is missing in the table gaps"
     )
 
 

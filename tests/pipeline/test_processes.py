@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Message, Producer, TopicPartition
+from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from pyspark.sql import SparkSession
@@ -171,6 +171,46 @@ def test_topic_of_a_cluster_that_asks_for_a_login_is_followed(
             "stream", "--once", *source, "--out", str(out), "--kafka-config", str(client), *SMALL
         )
     assert contents(Store(spark, str(out))) == contents(expected)
+
+
+@pytest.mark.timeout(900)
+def test_topic_that_is_made_anew_is_told_by_its_id(
+    spark: SparkSession, events: Path, kafka_43: KafkaUnderTest, tmp_path: Path
+) -> None:
+    """It holds more records than the stream has taken of the one before, so no offset says so."""
+    topic, out, jars = "made-anew", tmp_path / "stream", tmp_path / "jars"
+    lines = min(events.iterdir()).read_bytes().splitlines()
+    fetch(jars)
+    source = ("--bootstrap", kafka_43.bootstrap, "--topic", topic, "--jars", str(jars))
+    options = ("stream", "--once", *source, "--out", str(out), *SMALL)
+    make_topic(kafka_43.bootstrap, topic, lines[:3])
+    finish(*options)
+    admin = AdminClient({"bootstrap.servers": kafka_43.bootstrap})
+    admin.delete_topics([topic])[topic].result(60)
+    make_topic(kafka_43.bootstrap, topic, lines[:5])
+    assert f"({topic} has another id than before); " in refuse(*options)
+    finish(*options, "--on-gap", "note")
+    store = Store(spark, str(out))
+    assert store.read(GAPS).select("source", "from_offset", "to_offset").collect() == [(f"{topic}-0", 0, 3)]
+    assert store.count(EVENTS) == 5
+    finish(*options)
+
+
+def make_topic(bootstrap: str, topic: str, lines: Sequence[bytes]) -> None:
+    """A topic of one partition with these records; one that was deleted takes a while to go."""
+    admin, producer = AdminClient({"bootstrap.servers": bootstrap}), Producer({"bootstrap.servers": bootstrap})
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            admin.create_topics([NewTopic(topic, num_partitions=1, replication_factor=1)])[topic].result(60)
+        except KafkaException:
+            assert time.monotonic() < deadline
+            time.sleep(0.5)
+        else:
+            break
+    for line in lines:
+        producer.produce(topic, line, partition=0)
+    assert producer.flush(60) == 0
 
 
 def lose_records(bootstrap: str, topic: str) -> int:

@@ -5,7 +5,7 @@ Kafka removes records from the front of a partition, so what is gone lies before
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -39,12 +39,14 @@ class Gap:
     unit: str = OFFSET
 
 
-def note_gaps(store: Store, records: DataFrame, batch: int) -> list[Gap]:
-    """Write down what is missing before the records (`SOURCE`, `OFFSET`) of a batch that the checkpoint has planned."""
+def note_gaps(store: Store, records: DataFrame, batch: int, anew: Collection[str] = ()) -> list[Gap]:
+    """Write down what is missing before the records (`SOURCE`, `OFFSET`) of a batch that the checkpoint has planned;
+    `anew` are topics that are not those of the batches before.
+    """
     first = {row[SOURCE]: row[OFFSET] for row in records.groupBy(SOURCE).agg(f.min(OFFSET).alias(OFFSET)).collect()}
     before = ("offsets", str(batch - 1)) if batch else ("sources", "0", "0")
     start, end = (_offsets(store, *names) for names in (before, ("offsets", str(batch))))
-    found = gaps_between(start, end, first)
+    found = gaps_between(start, end, first, anew)
     write_gaps(store, found, batch)
     return found
 
@@ -64,19 +66,26 @@ def tell_gaps(gaps: Iterable[Gap]) -> None:
         tell(f"gap in {gap.source} from {gap.unit} {gap.from_offset}{until}: {gap.detail}")
 
 
-def gaps_between(start: Offsets, end: Offsets, first: Offsets) -> list[Gap]:
-    """What is missing of a batch from `start` to `end`, of which `first` came first; a new partition starts at 0."""
-    names = sorted({*start, *end})
-    found = (_gap(name, start.get(name, 0), end.get(name), first.get(name)) for name in names)
+def gaps_between(start: Offsets, end: Offsets, first: Offsets, anew: Collection[str] = ()) -> list[Gap]:
+    """What is missing of a batch from `start` to `end`, of which `first` came first; a new partition starts at 0, and
+    of a topic that is not the one before (`anew`) nothing came that lies before `start`.
+    """
+    found: list[Gap | None] = []
+    for name in sorted({*start, *end}):
+        is_anew = name.rpartition("-")[0] in anew
+        found.append(_gap(name, (start.get(name, 0), end.get(name)), first.get(name), is_anew=is_anew))
     return [gap for gap in found if gap is not None]
 
 
-def _gap(source: str, start: int, end: int | None, first: int | None) -> Gap | None:
+def _gap(source: str, planned: tuple[int, int | None], first: int | None, *, is_anew: bool) -> Gap | None:
+    start, end = planned
     if end is None:
         return Gap(source, start, None, GONE)
     if end < start:
         return Gap(source, 0, end, ANEW)
     came = end if first is None else first
+    if is_anew:
+        return Gap(source, 0, came, ANEW) if start else None
     return Gap(source, start, came, RETENTION) if came > start else None
 
 

@@ -62,13 +62,21 @@ class TopicSource:
         place = f.concat_ws("-", "topic", "partition")
         return records.select(f.col("value").cast("string").alias(LINE), place.alias(SOURCE), OFFSET)
 
+    @property
+    def topics(self) -> list[str]:
+        """Each topic, for Spark takes several of them with commas between."""
+        return [one.strip() for one in self.topic.split(",")]
+
+    def client(self, spark: SparkSession) -> dict[str, str]:
+        """Settings of a client of the cluster, under Kafka's names."""
+        told = {} if self.client_file is None else client_settings(spark, self.client_file)
+        return {**told, "bootstrap.servers": self.bootstrap}
+
     def options(self, spark: SparkSession) -> dict[str, str]:
         """What Spark's Kafka source is told: settings of Kafka's client under their names with `kafka.` before them."""
-        told = {} if self.client_file is None else client_settings(spark, self.client_file)
         return {
             **_AT_ONCE,
-            **{f"kafka.{name}": value for name, value in told.items()},
-            "kafka.bootstrap.servers": self.bootstrap,
+            **{f"kafka.{name}": value for name, value in self.client(spark).items()},
             "subscribe": self.topic,
             "startingOffsets": "earliest",
             "failOnDataLoss": str(not self.goes_on_at_gaps).lower(),

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.reading import REASON, parsed
 from bridge.analytics.job_run import event_lines, open_store, require_input, require_output, require_unpacked
-from bridge.analytics.replay.playing import play_groups, replays
+from bridge.analytics.replay.playing import moments, play_groups, replays
 from bridge.analytics.replay.presentation import (
     Figures,
     GroupReplay,
@@ -74,10 +74,11 @@ def run(spec: ReplaySpec, settings: SessionSettings) -> Report:
         shown.say("read")
         rows = parsed(event_lines(spark, spec.events).lines)
         shown.say("play")
-        plays = play_groups(chosen(rows, spec.group), configuration)
+        known = moments(rows, spec.group)
+        plays = play_groups(known, configuration)
         require_groups(plays, rows, spec.group)
         shown.say("tell")
-        report = gather(plays, rows, words_of(spec))
+        report = gather(plays, known, words_of(spec))
         if spec.out is not None:
             open_store(spark, spec.out).replace(REPLAYS, replays(plays, words_of(spec)))
     return report
@@ -124,11 +125,6 @@ def words_of(spec: ReplaySpec) -> str:
     return " ".join([*asked, *spec.settings]) or "the bridge's own settings"
 
 
-def chosen(rows: DataFrame, group: str | None) -> DataFrame:
-    """The lines of the group that is asked for, and those of no group."""
-    return rows if group is None else rows.where(f.col("group_id").isNull() | (f.col("group_id") == group))
-
-
 def require_groups(plays: DataFrame, rows: DataFrame, group: str | None) -> None:
     """Raise AnalyticsError if there is nobody to play."""
     if not plays.isEmpty():
@@ -145,9 +141,9 @@ def require_groups(plays: DataFrame, rows: DataFrame, group: str | None) -> None
     )
 
 
-def gather(plays: DataFrame, rows: DataFrame, words: str) -> Report:
-    """Bring the plays from Spark to this process."""
-    refused = rows.where(f.col(REASON).isNotNull()).groupBy(REASON).count()
+def gather(plays: DataFrame, known: DataFrame, words: str) -> Report:
+    """Bring the plays from Spark to this process, and what of the lines of these `moments` was set aside."""
+    refused = known.where(f.col(REASON).isNotNull()).select(REASON, "lines")
     found = plays.orderBy("group_id").collect()
     played = [(row["group_id"], row["play"]) for row in found]
     return Report(
@@ -160,7 +156,7 @@ def gather(plays: DataFrame, rows: DataFrame, words: str) -> Report:
             for group_id, play in played
             if play["reason"] or play["set_aside"]
         ],
-        lines={row[REASON]: row["count"] for row in refused.collect()},
+        lines={row[REASON]: row["lines"] for row in refused.collect()},
     )
 
 

@@ -53,13 +53,26 @@ class Played(NamedTuple):
     unanswered: list[str]
 
 
-def play_groups(rows: DataFrame, configuration: Configuration) -> DataFrame:
-    """One row per group with its play (`group_id`, `play`), one group per task; in: parsed lines."""
-    known = rows.where(f.col(REASON).isNull())
-    moment = f.collect_list(f.struct("boot", "number", "wall_us", LINE)).alias("moments")
+def moments(rows: DataFrame, group: str | None) -> DataFrame:
+    """Parsed lines in one reading: what of each group a play needs (`group_id`, `moments`), or of that one alone; what
+    concerns all of them, with no group; and how many lines (`lines`) are set aside for each `REASON`.
+    """
+    is_event, is_everywhere = f.col(REASON).isNull(), f.col("kind").isin(*OF_NO_GROUP)
     is_needed = f.col("kind").isin(*OF_GROUPS) & (f.col("phase").isNull() | f.col("phase").isin(*PHASES))
-    own = known.where(is_needed).groupBy("group_id").agg(moment).persist()
-    everywhere = known.where(f.col("kind").isin(*OF_NO_GROUP)).agg(moment.alias("everywhere"))
+    is_chosen = f.lit(True) if group is None else f.col("group_id") == group
+    wanted = rows.where(~is_event | is_everywhere | (is_needed & is_chosen))
+    moment = f.when(is_event, f.struct("boot", "number", "wall_us", LINE))
+    of_group = f.when(is_event & ~is_everywhere, f.col("group_id")).alias("group_id")
+    told = wanted.groupBy(of_group, REASON)
+    return told.agg(f.collect_list(moment).alias("moments"), f.count("*").alias("lines")).persist()
+
+
+def play_groups(known: DataFrame, configuration: Configuration) -> DataFrame:
+    """One row per group with its play (`group_id`, `play`), one group per task; in: their `moments`."""
+    events = known.where(f.col(REASON).isNull())
+    own = events.where(f.col("group_id").isNotNull()).select("group_id", "moments")
+    of_all = events.where(f.col("group_id").isNull())
+    everywhere = of_all.agg(f.flatten(f.collect_list("moments")).alias("everywhere"))
     tasks = min(TASKS_MAX, max(1, own.count()))
     gathered = own.repartition(tasks).crossJoin(f.broadcast(everywhere))
     play = f.udf(player(configuration), PLAY_TYPE, useArrow=False)("group_id", "moments", "everywhere")
@@ -69,15 +82,15 @@ def play_groups(rows: DataFrame, configuration: Configuration) -> DataFrame:
 def player(configuration: Configuration) -> Callable[[str, Sequence[Row], Sequence[Row]], Played]:
     """What runs on an executor: a group with its lines and those of no group in, its play out."""
 
-    def play(group_id: str, moments: Sequence[Row], everywhere: Sequence[Row]) -> Played:
-        return play_group(group_id, in_order([*moments, *everywhere]), configuration)
+    def play(group_id: str, own: Sequence[Row], everywhere: Sequence[Row]) -> Played:
+        return play_group(group_id, in_order([*own, *everywhere]), configuration)
 
     return play
 
 
-def in_order(moments: Sequence[Row]) -> list[Event]:
+def in_order(rows: Sequence[Row]) -> list[Event]:
     """The events of lines in the order of the log, each once: runs by the wall clock, within a run by number."""
-    lines = {(row["boot"], row["number"]): row for row in moments}
+    lines = {(row["boot"], row["number"]): row for row in rows}
     began: dict[str, int] = {}
     for row in lines.values():
         began[row["boot"]] = min(row["wall_us"], began.get(row["boot"], row["wall_us"]))

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -9,11 +10,14 @@ from threading import Event, Thread
 
 import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.sources import FolderSource, TopicSource
+from bridge.analytics.intake.topic_ids import TopicIds
 from bridge.analytics.job_stream import (
     INBOX,
     Stream,
@@ -77,6 +81,41 @@ def test_what_broke_a_batch_is_told_and_not_what_spark_made_of_it(
     monkeypatch.setattr(Store, "commit", fail)
     with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-007: the stream broke \(\[Errno 20\] Not a directory: "):
         drain(store, FolderSource(folder=str(tmp_path / "events"), batch_files=3))
+
+
+def test_topic_that_is_another_one_ends_the_stream_until_somebody_says_how_to_go_on(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds more records than the stream has taken of the one before: those up to there were passed over unseen."""
+    ids, closed = {"t": "x-1"}, list[object]()
+
+    def rows(_: TopicSource, spark: SparkSession) -> DataFrame:
+        lines = spark.readStream.schema("value string").text(str(tmp_path / "records"))
+        return lines.select("value", f.lit("t-0").alias("source"), f.lit(0).alias("offset"))
+
+    def records(lines: Sequence[str], number: int) -> None:
+        (tmp_path / "records").mkdir(exist_ok=True)
+        (tmp_path / "records" / f"{number}").write_text("".join(f"{line}\n" for line in lines))
+
+    monkeypatch.setattr(TopicSource, "rows", rows)
+    monkeypatch.setattr(TopicIds, "__init__", lambda *_: None)
+    monkeypatch.setattr(TopicIds, "look", lambda _: dict(ids))
+    monkeypatch.setattr(TopicIds, "close", closed.append)
+    write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
+    (log,) = (tmp_path / "events").iterdir()
+    lines = log.read_text().splitlines()
+    records(lines[:5], 1)
+    drain(store, TOPIC)
+    records(lines[5:7], 2)
+    drain(store, TOPIC)
+    ids["t"] = "y-2"
+    drain(store, TOPIC)
+    records(lines[7:9], 3)
+    for _ in range(2):
+        with pytest.raises(AnalyticsError, match=r"^EB-ANALYTICS-015: .* \(t has another id than before\); .*--on-gap"):
+            drain(store, TOPIC)
+    assert store.count(EVENTS) == 7
+    assert len(closed) == 4, "one that had nothing to take asked nobody"
 
 
 def test_sentence_of_a_batch_is_the_sentence() -> None:

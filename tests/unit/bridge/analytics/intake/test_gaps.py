@@ -30,6 +30,23 @@ def test_gap_is_what_was_next_and_did_not_come(
     assert gaps_between(start, end, first) == ([] if gap is None else [gap])
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "first", "gap"),
+    [
+        pytest.param({"t-u-0": 5}, {"t-u-0": 9}, {"t-u-0": 5}, Gap("t-u-0", 0, 5, ANEW), id="what lies before"),
+        pytest.param({"t-u-0": 5}, {"t-u-0": 5}, {}, Gap("t-u-0", 0, 5, ANEW), id="all that there is"),
+        pytest.param({"t-u-0": 5}, {"t-u-0": 9}, {"t-u-0": 7}, Gap("t-u-0", 0, 7, ANEW), id="and what is gone of it"),
+        pytest.param({"t-u-0": 0}, {"t-u-0": 9}, {"t-u-0": 0}, None, id="nothing, of a partition that was empty"),
+        pytest.param({"u-0": 5}, {"u-0": 9}, {"u-0": 5}, None, id="nothing, of another topic"),
+    ],
+)
+def test_topic_that_is_another_one_has_a_gap_before_what_comes(
+    start: dict[str, int], end: dict[str, int], first: dict[str, int], gap: Gap | None
+) -> None:
+    """Though it holds what comes next by its offset."""
+    assert gaps_between(start, end, first, {"t-u"}) == ([] if gap is None else [gap])
+
+
 def plan(store: Store, *names: str, zero: int, one: int) -> None:
     """A file of a checkpoint as Spark writes it."""
     path = Path(store.path("_checkpoint", *names))

@@ -1,6 +1,8 @@
 """Groups played on the executors, and the rows that come back."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -8,10 +10,12 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import LINE, parsed
 from bridge.analytics.job_run import event_lines
+from bridge.analytics.replay.job import gather
 from bridge.analytics.replay.playing import (
     FIGURES,
     Played,
     in_order,
+    moments,
     play_group,
     play_groups,
     replays,
@@ -38,7 +42,7 @@ def _plays(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dat
     """Two groups of a log, played by Spark."""
     folder = tmp_path_factory.mktemp("events")
     write_whatif_log(folder)
-    return play_groups(parsed(event_lines(spark, str(folder)).lines), CONSUMER)
+    return play_groups(moments(parsed(event_lines(spark, str(folder)).lines), None), CONSUMER)
 
 
 def test_groups_are_played_where_spark_runs_them_as_they_are_here(plays: DataFrame) -> None:
@@ -57,6 +61,19 @@ def as_dict(play: Played) -> dict[str, object]:
         for one in play.rows
     ]
     return {**play._asdict(), "rows": rows}
+
+
+def test_lines_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    """For the groups, for what concerns all of them, and for what is set aside: three readings of a log were most of
+    what Spark did for a replay.
+    """
+    write_whatif_log(tmp_path)
+    known = moments(parsed(event_lines(spark, str(tmp_path)).lines), "orders1")
+    assert known.count() == 2
+    shutil.rmtree(tmp_path)
+    (row,) = play_groups(known, CONSUMER).collect()
+    assert row["group_id"] == "orders1"
+    assert gather(play_groups(known, CONSUMER), known, "").lines == {}
 
 
 def test_rows_say_what_became_of_a_disturbance(plays: DataFrame) -> None:
