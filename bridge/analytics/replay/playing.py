@@ -3,10 +3,10 @@
 It is the one place of the room where Python runs on the executors.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.reading import LINE, REASON, utc_day
@@ -61,7 +61,8 @@ def moments(rows: DataFrame, group: str | None) -> DataFrame:
     is_needed = f.col("kind").isin(*OF_GROUPS) & (f.col("phase").isNull() | f.col("phase").isin(*PHASES))
     is_chosen = f.lit(True) if group is None else f.col("group_id") == group
     wanted = rows.where(~is_event | is_everywhere | (is_needed & is_chosen))
-    moment = f.when(is_event, f.struct("boot", "number", "wall_us", LINE))
+    # Lines alone: a row of some columns costs Python as much as to read the line.
+    moment = f.when(is_event, f.col(LINE))
     of_group = f.when(is_event & ~is_everywhere, f.col("group_id")).alias("group_id")
     told = wanted.groupBy(of_group, REASON)
     return told.agg(f.collect_list(moment).alias("moments"), f.count("*").alias("lines")).persist()
@@ -79,24 +80,25 @@ def play_groups(known: DataFrame, configuration: Configuration) -> DataFrame:
     return gathered.select("group_id", play.alias("play")).localCheckpoint()
 
 
-def player(configuration: Configuration) -> Callable[[str, Sequence[Row], Sequence[Row]], Played]:
+def player(configuration: Configuration) -> Callable[[str, Sequence[str], Sequence[str]], Played]:
     """What runs on an executor: a group with its lines and those of no group in, its play out."""
 
-    def play(group_id: str, own: Sequence[Row], everywhere: Sequence[Row]) -> Played:
+    def play(group_id: str, own: Sequence[str], everywhere: Sequence[str]) -> Played:
         return play_group(group_id, in_order([*own, *everywhere]), configuration)
 
     return play
 
 
-def in_order(rows: Sequence[Row]) -> list[Event]:
+def in_order(lines: Iterable[str]) -> list[Event]:
     """The events of lines in the order of the log, each once: runs by the wall clock, within a run by number."""
-    lines = {(row["boot"], row["number"]): row for row in rows}
+    events: dict[tuple[str, int], Event] = {}
     began: dict[str, int] = {}
-    for row in lines.values():
-        began[row["boot"]] = min(row["wall_us"], began.get(row["boot"], row["wall_us"]))
-    ordered = sorted(lines, key=lambda place: (began[place[0]], place))
-    found = (read_event(lines[place][LINE]) for place in ordered)
-    return [event for event in found if event is not None]
+    for event in map(read_event, lines):
+        if event is not None:
+            stamp = event.stamp
+            events[stamp.boot, stamp.number] = event
+            began[stamp.boot] = min(stamp.wall_us, began.get(stamp.boot, stamp.wall_us))
+    return [events[place] for place in sorted(events, key=lambda place: (began[place[0]], place))]
 
 
 def play_group(group_id: str, events: Sequence[Event], configuration: Configuration) -> Played:

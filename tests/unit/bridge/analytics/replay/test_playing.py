@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from bridge.analytics.intake.reading import LINE, parsed
+from bridge.analytics.intake.reading import parsed
 from bridge.analytics.job_run import event_lines
 from bridge.analytics.replay.job import gather
 from bridge.analytics.replay.playing import (
@@ -24,13 +24,12 @@ from bridge.analytics.tables.definitions import REPLAYS
 from bridge.analytics.tables.rebalances import rebalances
 from bridge.analytics.tables.stalls import stalls
 from bridge.analytics.tables.store import Store
-from bridge.telemetry.event_log.codec import encode_event
 from bridge.telemetry.schema.facts import CommitPassed, PhaseBegan, RebalanceBegan
 from bridge.whatif.comparison import OF_GROUPS, OF_NO_GROUP
 from bridge.whatif.configuration import configure
 from bridge.whatif.measures import measure
 from bridge.whatif.timed_events import on_one_timeline
-from tests.support.spark import taken
+from tests.support.spark import taken, text_of
 from tests.support.whatif_log import of_group, one_run, write_whatif_log
 
 SIDES = ("recorded", "predicted")
@@ -122,16 +121,7 @@ def test_events_of_all_runs_are_in_order_each_once() -> None:
     later = [
         replace(one, stamp=replace(one.stamp, boot="a-later-run", wall_us=one.stamp.wall_us + 10**9)) for one in events
     ]
-    rows = [
-        Row(
-            boot=one.stamp.boot,
-            number=one.stamp.number,
-            wall_us=one.stamp.wall_us,
-            **{LINE: encode_event(one).decode()},
-        )
-        for one in (*reversed(later), *events, *events)
-    ]
-    assert in_order(rows) == [*events, *later]
+    assert in_order(text_of((*reversed(later), *events, *events))) == [*events, *later]
 
 
 def test_group_of_a_log_that_begins_in_the_middle_comes_back_with_the_reason() -> None:

@@ -1,8 +1,9 @@
 """The judge keeps its error rate however often one looks, and has the power that the docs state."""
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from bridge.migration.canary.judging import Rules, Verdict, judge, mean_difference
 from bridge.migration.canary.pairing import Pair
 from bridge.migration.canary.scoring import Scored, score
-from tests.support.judge_trials import ALIKE, DIFFERENT, Trial, play
+from tests.support.judge_trials import ALIKE, DIFFERENT, PAGE, Trial, play
 
 RULES = Rules()
 RECORDED = Path(__file__).with_name("recorded_rebalances.json")
@@ -60,6 +61,43 @@ def test_few_pairs_are_insufficient_whatever_they_say() -> None:
     enough = judge([pair([1.0], [9.0])] * 30, RULES)
     assert enough is not None
     assert (enough.verdict, enough.decided_after) == (Verdict.FAIL, 30)
+
+
+def decided(treatment: Callable[[int], float]) -> tuple[Verdict, int | None]:
+    """What is said of pairs of one member each, of which that of the control waits a little longer each time."""
+    found = judge([pair([9 + at / 100], [treatment(at)]) for at in range(400)], RULES)
+    assert found is not None
+    return found.verdict, found.decided_after
+
+
+def test_least_pairs_of_a_verdict_are_those_of_the_docs() -> None:
+    """The pages of plans say so."""
+    assert decided(lambda at: 99 + at / 100) == (Verdict.FAIL, 30)
+    assert decided(lambda at: 9 + at / 100) == (Verdict.PASSED, 82)
+    assert decided(lambda at: 1 + at / 100) == (Verdict.PASSED, 30)
+
+
+PASSES = re.compile(r"^\| lognormal, (\d+) members, correlation ([\d.]+) \| [\d.]+% \| ([\d.]+)% \|", re.MULTILINE)
+"""A row of the page of trials: members, how alike they wait, and how many passed."""
+SLOWER = re.compile(r"^\| 50 % slower,.* 200 pairs \| ([\d.]+)% \|", re.MULTILINE)
+
+
+def test_docs_promise_what_was_measured() -> None:
+    """How often arms that are alike pass; who writes the page anew may have to say something else."""
+    reference = PAGE.read_text(encoding="utf-8")
+    howto = (PAGE.parents[1] / "howto" / "judge-a-canary.md").read_text(encoding="utf-8")
+    many = (PAGE.parents[1] / "howto" / "move-many-groups.md").read_text(encoding="utf-8")
+    passes = {(found[1], found[2]): float(found[3]) for found in PASSES.finditer(reference)}
+    assert passes["10", "0.5"] >= 97
+    assert "pass in 97 of 100 runs within 400 pairs" in reference
+    assert "passes within 400 in 97 of 100" in many
+    slower = [float(share) for share in SLOWER.findall(reference)]
+    assert (len(slower), min(slower) >= 99) == (3, True)
+    assert "half as long again is found within 200\npairs in 99 of 100 cases" in many
+    as_one = [share for (_, correlation), share in passes.items() if correlation == "0.9"]
+    assert (len(as_one), min(as_one) > 62, max(as_one) < 76) == (3, True, True)
+    assert "in two of three to three of four runs where it is 0.9" in howto
+    assert "a third to a quarter of\nsuch runs end without a verdict" in reference
 
 
 def test_verdict_stays_when_more_pairs_come() -> None:
