@@ -5,6 +5,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from bridge.analytics.spark.rows import kept_rows
 from bridge.analytics.stretches.shares import BALANCE, HALF_BITS, NEWS
 from bridge.analytics.tables.definitions import CHAIN_HEAD
 from bridge.telemetry.schema.facts import MemberLeft, MemberTold, PartitionsAssigned, PartitionsReleased
@@ -49,13 +50,8 @@ def disturbances(marks: DataFrame, chains: DataFrame) -> DataFrame:
     it had. One that went is not disturbed, nor is one that only had to join again: a cooperative member keeps working
     meanwhile.
     """
-    # A chain is judged as one, so its rows have to come to one place; few rebalances are cut short, and only rows of
-    # those are shuffled a second time.
-    members = _of_members(marks).join(f.broadcast(_links(chains)), [*_KEY], "left")
-    alone = members.where(f.col(CHAIN).isNull()).select(*_KEY, "member_id", "is_told", "is_touched", _is_disturbed())
-    linked = _judged_as_one(members.where(f.col(CHAIN).isNotNull()))
     return (
-        alone.unionByName(linked)
+        _judged(marks, chains.where(f.col(CHAIN) != f.col("rebalance_id")))
         .where("is_touched")
         .groupBy(*_KEY)
         .agg(
@@ -84,21 +80,38 @@ def marked(events: DataFrame) -> DataFrame:
     )
 
 
-def _of_members(marks: DataFrame) -> DataFrame:
+def _judged(marks: DataFrame, followers: DataFrame) -> DataFrame:
+    """Each member in a rebalance, and whether that disturbed it; `followers` have another rebalance at the head of
+    their chain.
+
+    A chain is judged as one, so its rows have to come to one place. Few rebalances are cut short, and in most logs
+    none is: Spark would add up all marks twice, and find then that it needs half of that.
+    """
+    if followers.isEmpty():
+        return _judged_alone(marks)
+    links = f.broadcast(kept_rows(_links(followers)))
+    linked = _judged_as_one(_of_members(marks.join(links, [*_KEY]), CHAIN))
+    return _judged_alone(marks.join(links, [*_KEY], "left_anti")).unionByName(linked)
+
+
+def _of_members(marks: DataFrame, *more: str) -> DataFrame:
     """A row per rebalance and member that was told, gave up, was given something in it, or went: what came of it."""
     flags = [f.max(name).alias(name) for name in ("is_told", "is_touched")]
-    return marks.groupBy(*_MEMBER).agg(*flags, *_together())
+    return marks.groupBy(*_MEMBER, *more).agg(*flags, *_together())
 
 
-def _links(chains: DataFrame) -> DataFrame:
-    """Of the chains only those of several rebalances, the first of each included."""
-    cut = chains.where(f.col(CHAIN) != f.col("rebalance_id"))
+def _links(followers: DataFrame) -> DataFrame:
+    """The rebalances of chains of several, the first of each included."""
     both = f.explode(f.array(CHAIN, "rebalance_id")).alias("rebalance_id")
-    return cut.select("group_id", both, CHAIN).distinct()
+    return followers.select("group_id", both, CHAIN).distinct()
+
+
+def _judged_alone(marks: DataFrame) -> DataFrame:
+    return _of_members(marks).select(*_KEY, "member_id", "is_told", "is_touched", _is_disturbed())
 
 
 def _judged_as_one(members: DataFrame) -> DataFrame:
-    """The same members, judged by what came of all rebalances of a chain."""
+    """Members, judged by what came of all rebalances of a chain."""
     parts = f.collect_list(f.struct("rebalance_id", "is_told", "is_touched")).alias("parts")
     whole = members.groupBy("group_id", CHAIN, "member_id").agg(parts, *_together())
     return whole.select("group_id", "member_id", _is_disturbed(), f.inline("parts"))

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
+from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables import disturbance
-from bridge.analytics.tables.definitions import CHAIN_HEAD
+from bridge.analytics.tables.definitions import CHAIN_HEAD, EVENTS
 from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances, marked
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import Event, Fact, GroupFact, MemberLeft
@@ -57,6 +58,18 @@ def gone(rebalance: str) -> MemberLeft:
         protocol=Protocol.CLASSIC,
         departure=Departure.LEFT,
     )
+
+
+def test_marks_are_added_up_once(spark: SparkSession) -> None:
+    """What belongs to chains of several rebalances is moved a second time, and nothing where there are none."""
+    chains = "group_id string, rebalance_id string, chain_id string"
+    marks = marked(spark.createDataFrame([], table_schema(EVENTS)))
+    plans = [
+        str(disturbances(marks, spark.createDataFrame(rows, chains))._jdf.queryExecution().executedPlan().toString())
+        for rows in ([("g", "r1", "r1")], [("g", "r1", "r1"), ("g", "r2", "r1")])
+    ]
+    assert [plan.count("sum(lost") > 0 for plan in plans] == [True, True]
+    assert [plan.count("Union") for plan in plans] == [0, 1]
 
 
 def test_tables_say_who_is_disturbed_as_the_bridge_and_replays_do(store: Store) -> None:
