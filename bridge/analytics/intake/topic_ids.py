@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from bridge.analytics.tables.store import Store
@@ -18,6 +19,7 @@ came of it as it is now, 0 where it never was another one, and its id.
 """
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """What Kafka's client says where a broker knows no ids: one before 2.8."""
+UNKNOWN = "UnknownTopicOrPartitionException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,19 @@ class TopicIds:
         self._admin: JavaObject = jvm.org.apache.kafka.clients.admin.AdminClient.create(told)
 
     def look(self) -> dict[str, str]:
-        """By topic its id, none of those that have none; raise what Java raises where brokers don't say."""
-        found = self._admin.describeTopics(self._topics).allTopicNames().get()
-        ids = {name: str(found.get(name).topicId().toString()) for name in self._names}
-        return {name: one for name, one in ids.items() if one != NO_ID}
+        """By topic its id, none of those that have none; raise what Java raises where no broker says anything."""
+        answers = self._admin.describeTopics(self._topics).topicNameValues()
+        found = ((name, self._id_by(answers.get(name))) for name in self._names)
+        return {name: one for name, one in found if one != NO_ID}
+
+    def _id_by(self, answer: JavaObject) -> str:
+        """None of a topic that this broker has not heard of yet; who reads it says so if there is none."""
+        try:
+            return str(answer.get().topicId().toString())
+        except Py4JJavaError as problem:
+            if UNKNOWN not in str(problem):
+                raise
+            return NO_ID
 
     def close(self) -> None:
         """Leave the brokers."""

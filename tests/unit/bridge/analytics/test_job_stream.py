@@ -94,7 +94,10 @@ def test_topic_that_is_another_one_ends_the_stream_until_somebody_says_how_to_go
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds more records than the stream has taken of the one before: those up to there were passed over unseen."""
-    ids, closed = {"t": "x-1"}, list[object]()
+    ids, closed = {"t": "x-1"}, list[TopicIds]()
+
+    def close(one: TopicIds) -> None:
+        closed.append(one)
 
     def rows(_: TopicSource, spark: SparkSession) -> DataFrame:
         lines = spark.readStream.schema("value string").text(str(tmp_path / "records"))
@@ -107,7 +110,7 @@ def test_topic_that_is_another_one_ends_the_stream_until_somebody_says_how_to_go
     monkeypatch.setattr(TopicSource, "rows", rows)
     monkeypatch.setattr(TopicIds, "__init__", lambda *_: None)
     monkeypatch.setattr(TopicIds, "look", lambda _: dict(ids))
-    monkeypatch.setattr(TopicIds, "close", closed.append)
+    monkeypatch.setattr(TopicIds, "close", close)
     write_log(tmp_path / "events", FleetPlan(groups=1, rebalances=1))
     (log,) = (tmp_path / "events").iterdir()
     lines = log.read_text().splitlines()

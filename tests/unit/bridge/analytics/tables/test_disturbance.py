@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from bridge.analytics.spark.column_types import table_schema
 from bridge.analytics.tables import disturbance
-from bridge.analytics.tables.definitions import CHAIN_HEAD, EVENTS
+from bridge.analytics.tables.definitions import CHAIN_HEAD
 from bridge.analytics.tables.disturbance import CHAIN, chained, disturbances, marked
 from bridge.analytics.tables.store import Store
 from bridge.telemetry.schema.facts import Event, Fact, GroupFact, MemberLeft
@@ -60,16 +59,17 @@ def gone(rebalance: str) -> MemberLeft:
     )
 
 
-def test_marks_are_added_up_once(spark: SparkSession) -> None:
+def test_marks_are_added_up_once(store: Store) -> None:
     """What belongs to chains of several rebalances is moved a second time, and nothing where there are none."""
     chains = "group_id string, rebalance_id string, chain_id string"
-    marks = marked(spark.createDataFrame([], table_schema(EVENTS)))
-    plans = [
-        str(disturbances(marks, spark.createDataFrame(rows, chains))._jdf.queryExecution().executedPlan().toString())
+    marks = marked(taken(store, stamped([words("anna").told(News.REJOIN)])))
+    found = [
+        disturbances(marks, store.spark.createDataFrame(rows, chains))
         for rows in ([("g", "r1", "r1")], [("g", "r1", "r1"), ("g", "r2", "r1")])
     ]
-    assert [plan.count("sum(lost") > 0 for plan in plans] == [True, True]
-    assert [plan.count("Union") for plan in plans] == [0, 1]
+    plans = [str(one._jdf.queryExecution().executedPlan().toString()) for one in found]
+    assert [plan.count("Scan ExistingRDD") for plan in plans] == [1, 4]
+    assert [one.collect() for one in found] == [[("g", "r1", 1, 0, [])]] * 2
 
 
 def test_tables_say_who_is_disturbed_as_the_bridge_and_replays_do(store: Store) -> None:
