@@ -14,7 +14,7 @@ from tests.support.moving_world import GENERATION, MovingWorld, classic_join, mo
 from tests.support.owned_group import GROUP, TOPIC
 from tests.support.upstream_world import granted, refused, unchanged
 from translators.dialects.classic import JoinGroup, JoinGroupReply
-from translators.dialects.consumer import ConsumerGroupHeartbeat
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from translators.dialects.consumer_protocol import Subscription, decode_subscription
 from translators.dialects.consumer_protocol import encode_subscription as encode
 from translators.dialects.errors import ErrorCode
@@ -65,7 +65,9 @@ async def test_member_that_subscribes_anew_while_it_is_taken_over_does_so_as_a_c
             assert world.reply(joins[name]) is None
             world.answer(name, granted(GENERATION + 1, number))
         await trio.sleep(0.1)
-        # It is asked for once more: what the other one wants concerns it.
+        # It is asked for once more: what the other one wants concerns it. Before that the group is described, once for
+        # the epoch that it came to.
+        assert isinstance(world.answer("b", None), ConsumerGroupDescribe)
         world.answer("b", unchanged(GENERATION + 1))
         await trio.sleep(0.1)
         assert [world.code(ref) for ref in joins.values()] == [ErrorCode.NONE] * 2
