@@ -18,7 +18,6 @@ from typing import NoReturn
 import click
 
 from bridge.cli.late_methods import make_methods_late
-from bridge.cli.screen import TerminalScreen
 
 PROGRAM = "epochbridge"
 ENTRY_POINTS = "epochbridge.commands"
@@ -127,7 +126,8 @@ def _note_debug(context: click.Context, _: click.Parameter, value: bool) -> None
 @click.pass_context
 def cli(context: click.Context) -> None:
     """A bridge between Kafka clients and brokers that coordinates chosen consumer groups itself."""
-    context.obj = TerminalScreen()
+    # Not sooner: it shows text of strangers by a function of `translators`, which may be somebody else's package.
+    context.obj = import_module("bridge.cli.screen").TerminalScreen()
 
 
 @click.command("version")
