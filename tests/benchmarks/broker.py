@@ -67,6 +67,26 @@ def bench_broker(directory: Path) -> Iterator[BenchBroker]:
         )
 
 
+def await_partitions(broker: BenchBroker, topic: str, count: int) -> None:
+    """Until the broker serves every partition: only then its group coordinator hears of the topic, and of a group that
+    it takes over before it drops what members have of a topic that it does not know.
+    """
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "await"})
+    try:
+        for partition in range(count):
+            give_up = time.monotonic() + WAKE_TIMEOUT_S
+            while True:
+                try:
+                    consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=WAKE_TIMEOUT_S)
+                    break
+                except KafkaException:
+                    if time.monotonic() > give_up:
+                        raise
+                    time.sleep(WAKE_PAUSE_S)
+    finally:
+        consumer.close()
+
+
 def _wake_coordinator(bootstrap: str) -> None:
     """Kafka makes its offsets topic when somebody first looks for a coordinator; members of a fleet never look."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "wake"})

@@ -31,7 +31,7 @@ from bridge.net.clock import TrioClock
 from bridge.net.cluster import UpstreamCluster
 from bridge.session.broker_addresses import Advertised, Directory
 from tests.benchmarks.bridge_child import bridge_words
-from tests.benchmarks.broker import BenchBroker, make_topics
+from tests.benchmarks.broker import BenchBroker, await_partitions, make_topics
 from tests.benchmarks.classic_client import ClassicClient
 from tests.benchmarks.figures import Baseline, Figure, Target, middle, spread
 from tests.benchmarks.fleet import Fleet
@@ -230,6 +230,7 @@ def measure_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
 def measure_giant_moves(broker: BenchBroker, directory: Path) -> list[Figure]:
     """The biggest, at the bridge alone. Raises BenchmarkError."""
     make_topics(broker, f"bench-{GIANT[1]}")
+    await_partitions(broker, f"bench-{GIANT[1]}", GIANT[1])
     place = free_place()
     with command(bridge_words(broker.bootstrap, place, ()), directory, {}):
         return [figure for road in WAYS for figure in _by_moves(place, "moves-giant", GIANT, road, (None, None))]
