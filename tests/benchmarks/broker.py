@@ -20,6 +20,8 @@ from tests.support.kafka import create_topic
 
 WAKE_TIMEOUT_S = 60.0
 WAKE_PAUSE_S = 0.2
+SERVED_TIMEOUT_S = 600.0
+"""How long a busy machine may take to make a thousand partitions."""
 INITIAL_DELAY_MS = 3_000
 """How long a first rebalance waits for more members, at the broker and at the bridge: Kafka's default."""
 LEAST_INTERVAL_MS = 500
@@ -72,9 +74,9 @@ def await_partitions(broker: BenchBroker, topic: str, count: int) -> None:
     it takes over before it drops what members have of a topic that it does not know.
     """
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "await"})
+    give_up = time.monotonic() + SERVED_TIMEOUT_S
     try:
         for partition in range(count):
-            give_up = time.monotonic() + WAKE_TIMEOUT_S
             while True:
                 try:
                     consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=WAKE_TIMEOUT_S)
