@@ -54,6 +54,16 @@ def test_farewells_have_a_limit() -> None:
     assert [number for number in range(10) if GroupId(f"g{number}") in kept.groups] == [5, 6, 7, 8, 9]
 
 
+def test_what_was_said_makes_room() -> None:
+    """However many were seen off since the bridge began, none of these counts."""
+    kept = Farewells()
+    for number in range(heartbeats.FAREWELLS_MAX + 5):
+        kept.keep(farewell(f"g{number}", "a"))
+        assert kept.take(GroupId(f"g{number}"), "one")
+    kept.keep(farewell(GROUP, "a"))
+    assert GROUP in kept.groups
+
+
 def test_names_as_nobody_gives_are_not_kept() -> None:
     """32 kB each, as Kafka lets them be: the broker ends such a member by its session."""
     kept = Farewells()
