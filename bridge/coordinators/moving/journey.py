@@ -486,7 +486,9 @@ class Journey:
             # What ended it is said of those who are not there any more: a client that died is left by nobody.
             remain = counted(gone, "is gone", "are gone")
         words = f"{counted(moved, 'member is', 'members are')} on {destination}"
-        if refusal is not None or (stays and not moved):
+        # A word to stop that found nobody to be left was in vain: a slow broker's last answers came behind a session.
+        is_vain = self._way.leg is Leg.TAKE_OVER and moved > 0 and not stays + gone
+        if (refusal is not None and not is_vain) or (stays and not moved):
             why = "the broker won't have them there" if refusal is None else refusal.reason or refusal.code.name
             is_begun = moved or self._is_stopped or self._is_late
             progress.end(MoveStage.STOPPED if is_begun else MoveStage.REFUSED, f"{words}, {remain}: {why}")

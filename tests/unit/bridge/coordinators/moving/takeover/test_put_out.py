@@ -111,3 +111,15 @@ async def test_heartbeat_of_who_turns_out_to_be_put_out_is_answered_so(autojump_
         assert world.code(older) is ErrorCode.UNKNOWN_MEMBER_ID
         done = world.progress()
         assert (done.stage, done.count(MemberStage.MOVED), done.count(MemberStage.GONE)) == (MoveStage.DONE, 1, 1)
+
+
+async def test_stop_that_leaves_nobody_was_in_vain(autojump_clock: MockClock) -> None:
+    """All of a thousand were there, asked for before the word came: the move was said to have been stopped."""
+    async with moving_world() as world:
+        world.at_broker({"a": TWO_MEMBERS["a"]})
+        world.joined("a")
+        await world.order(Road.UPSTREAM)
+        assert world.live.stop(GROUP) is not None
+        world.answer("a", granted(GENERATION, 0))
+        done = world.progress()
+        assert (done.stage, done.verdict) == (MoveStage.DONE, "1 member is on upstream, and none of them was disturbed")
