@@ -85,41 +85,31 @@ class Poller:
             waiter.epoll = wanted
         return is_patient
 
-    async def run(self) -> None:
-        """Serve those who are in a hurry until cancelled."""
-        if self._prompt is None:
+    async def run(self, *, is_patient: bool = False) -> None:
+        """Serve those who are in a hurry, or the patient, until cancelled."""
+        epoll = self._patient if is_patient else self._prompt
+        if epoll is None:
             return
+        may_nap = is_patient
         while True:
-            await trio.lowlevel.wait_readable(self._prompt.fileno())
-            await self._serve_ready(self._prompt)
-
-    async def run_patiently(self) -> None:
-        """Serve the others until cancelled."""
-        if self._patient is None:
-            return
-        are_all_served = True
-        while True:
-            await trio.lowlevel.wait_readable(self._patient.fileno())
-            if are_all_served:
+            await trio.lowlevel.wait_readable(epoll.fileno())
+            if may_nap:
                 await _nap((PATIENCE_MS - now_ms() % PATIENCE_MS) / 1000)
-            are_all_served = await self._serve_ready(self._patient)
-
-    async def _serve_ready(self, epoll: select.epoll) -> bool:
-        """Serve a turn's worth; False where there may be more."""
-        left, began_ns = SOCKETS_PER_TURN, now_ns()
-        # What came meanwhile is served in the same turn: a pass through trio costs more than a second look.
-        while left > 0 and (ready := epoll.poll(0, left)):
-            left -= len(ready)
-            for descriptor, _ in ready:
-                waiter = self._waiters.get(descriptor)
-                # What is served may close its own socket, which releases it.
-                if waiter is not None and not self._serve(waiter) and self._waiters.get(descriptor) is waiter:
-                    self._call(descriptor, waiter)
-                if now_ns() - began_ns >= TURN_NS:
-                    # The rest comes behind it: asked anew, the same sockets would come first again.
-                    await trio.lowlevel.checkpoint()
-                    left, began_ns = 0, now_ns()
-        return left > 0
+            left, began_ns = SOCKETS_PER_TURN, now_ns()
+            # What came meanwhile is served in the same turn: a pass through trio costs more than a second look.
+            while left > 0 and (ready := epoll.poll(0, left)):
+                left -= len(ready)
+                for descriptor, _ in ready:
+                    waiter = self._waiters.get(descriptor)
+                    # What is served may close its own socket, which releases it.
+                    if waiter is not None and not self._serve(waiter) and self._waiters.get(descriptor) is waiter:
+                        self._call(descriptor, waiter)
+                    if now_ns() - began_ns >= TURN_NS:
+                        # The rest comes behind it: asked anew, the same sockets would come first again.
+                        await trio.lowlevel.checkpoint()
+                        left, began_ns = 0, now_ns()
+            # Where there may be more, nobody waits for it.
+            may_nap = is_patient and left > 0
 
     def close(self) -> None:
         """Give back the epoll sets; nobody may wait any more."""

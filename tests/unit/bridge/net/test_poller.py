@@ -267,7 +267,7 @@ async def test_patient_sockets_are_served_together_once_their_patience_is_over(
     poller, count = Poller(), 3 * SOCKETS_PER_TURN
     prompt, patient = Heard(2), Heard(count)
     nursery.start_soon(poller.run)
-    nursery.start_soon(poller.run_patiently)
+    nursery.start_soon(partial(poller.run, is_patient=True))
     with ExitStack() as stack:
         ends = [tuple(stack.enter_context(end) for end in socket.socketpair()) for _ in range(2 + count)]
         for heard, (ours, _) in zip((prompt, prompt, *[patient] * count), ends, strict=True):
@@ -293,7 +293,7 @@ async def test_patience_ends_with_the_wait(
     """Who waits anew is in a hurry, and who does not wait has no patience."""
     poller, heard = Poller(), list[bytes]()
     nursery.start_soon(poller.run)
-    nursery.start_soon(poller.run_patiently)
+    nursery.start_soon(partial(poller.run, is_patient=True))
     ours, theirs = pair
     serve = reader(ours, heard, goes_on=lambda: False)
     with ours, theirs, trio.fail_after(60):
@@ -320,7 +320,7 @@ async def test_poller_sleeps_no_longer_than_patience_lasts(
     """By the clock: the sleep ends by itself."""
     poller, heard = Poller(), Heard(1)
     nursery.start_soon(poller.run)
-    nursery.start_soon(poller.run_patiently)
+    nursery.start_soon(partial(poller.run, is_patient=True))
     ours, theirs = pair
     with ours, theirs:
         nursery.start_soon(poller.wait, ours.fileno(), heard.reader(ours))
