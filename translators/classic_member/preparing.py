@@ -125,7 +125,8 @@ def _answered(state: PreparingRebalance, event: Answered, now_ms: int) -> Member
         tenure=prune(state.tenure, membership.granted | state.using),
         talk=rest(answer, now_ms),
     )
-    return Step(heard) if membership.pending and now_ms < heard.hold_until_ms else _complete(heard, now_ms)
+    is_for_more = bool(membership.pending) or answer.is_to_come
+    return Step(heard) if is_for_more and now_ms < heard.hold_until_ms else _complete(heard, now_ms)
 
 
 def _complete(state: PreparingRebalance, now_ms: int) -> MemberStep:

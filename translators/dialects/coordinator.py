@@ -84,15 +84,16 @@ class Granted:
     """The coordinator's answer to an `Inquiry`; a `Farewell` is answered by any.
 
     `assigned` is what the member may own now, None if that did not change since the last answer. `pending` is the
-    part of its target that others still hold, None where that can't be known (road upstream, decision 17).
-    `heartbeat_interval_ms` is how often the coordinator wants to hear of the member; None means that it calls when it
-    has news.
+    part of its target that others still hold, None where that can't be known (road upstream, decision 17), as while it
+    `is_to_come`: the coordinator has yet to deal it out, and calls when it has. `heartbeat_interval_ms` is how often
+    the coordinator wants to hear of the member; None means that it calls when it has news.
     """
 
     member_epoch: int
     assigned: frozenset[TopicPartition] | None = None
     pending: frozenset[TopicPartition] | None = frozenset()
     heartbeat_interval_ms: int | None = None
+    is_to_come: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from bridge.coordinators.catalog import Catalog
 from bridge.coordinators.durability import Unrecorded
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.commits import Flights
-from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets
+from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets, Untold
+from bridge.coordinators.upstream.heard import Heard, may_gain
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
 from bridge.coordinators.upstream.questions import SILENT_AGAIN_MS, SILENT_MS, OpenQuestions, Question
@@ -58,18 +59,6 @@ _ELSEWHERE_OR_NOT_YET = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 )
 """What a broker says that has not heard a farewell."""
-
-
-@dataclass(slots=True)
-class _Heard:
-    """What was heard of a member with the answers to its questions; None where it was not."""
-
-    principal: Hashable | None = None
-    """Whom the broker took its client for, as far as that can be said."""
-    granted: frozenset[TopicPartition] | None = None
-    """What it was told last that it may have."""
-    owned: frozenset[TopicPartition] | None = None
-    """What it was said to have, when that was heard last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,7 @@ class UpstreamCoordinator:
         """
         self._news = GroupNews()
         self._targets = Targets(self._news.calls)
-        self._heard: dict[MemberRef, _Heard] = {}
+        self._heard: dict[MemberRef, Heard] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
         """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
@@ -234,7 +223,7 @@ class UpstreamCoordinator:
     def _say(self, question: Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
         if said is None:
-            self._heard.setdefault(question.member, _Heard()).principal = self.principal_of(question.via)
+            self._heard.setdefault(question.member, Heard()).principal = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
         way.ask(None, heartbeat, partial(self._take, question))
 
@@ -282,17 +271,14 @@ class UpstreamCoordinator:
         return True
 
     def _gains(self, question: Question, reply: ConsumerGroupHeartbeatReply) -> bool:
-        """Whether one that is a member may have more than it might before; what a newcomer gets it is told anyway, and
-        of one that was taken over, or was in the journal, it is not known.
-        """
-        heard = self._heard.get(question.member)
-        if reply.assignment is None or question.asked.member_epoch <= JOIN_EPOCH or heard is None:
-            return False
-        return heard.granted is not None and not self._catalog.to_names(reply.assignment) <= heard.granted
+        assigned = None if reply.assignment is None else self._catalog.to_names(reply.assignment)
+        return may_gain(self._heard.get(question.member), question.asked.member_epoch, reply.member_epoch, assigned)
 
-    def _hear(self, question: Question, reply: GroupReply | None, target: Target | None = None) -> None:
+    def _hear(self, question: Question, reply: GroupReply | None, target: Target | Untold = Untold.UNKNOWN) -> None:
         if self._open.pop(question.ref, None) is not None:
-            self._answered.append((question if target is None else question._replace(target=target), reply))
+            self._answered.append(
+                (question._replace(target=target) if target is not Untold.UNKNOWN else question, reply)
+            )
             self._wake()
 
     def ask_back(self, member: TakenOver, refuse: Callable[[], None], put_off: Callable[[ErrorCode], None]) -> None:
@@ -408,8 +394,11 @@ class UpstreamCoordinator:
         self._note_place(question, answer)
         if isinstance(answer, Granted):
             self._note_news(question, answer, now_ms)
-            if question.target is not None and answer.assigned is not None:
-                answer = replace(answer, pending=question.target - answer.assigned)
+            heard = self._heard.get(question.member)
+            if heard is not None:
+                answer = heard.with_pending(answer, question.target, question.asked.member_epoch)
+            if answer.is_to_come:
+                self._news.await_deal(question.member, now_ms)
         if isinstance(answer, Granted) and isinstance(question.asked, Inquiry):
             before = self._said.get(question.member)
             self._note_rights(question, question.asked)
@@ -458,7 +447,7 @@ class UpstreamCoordinator:
         if isinstance(asked, Farewell):
             self._news.stir(member, now_ms)
             return
-        heard = self._heard.setdefault(member, _Heard())
+        heard = self._heard.setdefault(member, Heard())
         if answer.assigned is not None:
             heard.granted = answer.assigned
         before = heard.owned
@@ -484,8 +473,8 @@ class UpstreamCoordinator:
         if not self._news.has_others(member):
             return
 
-        def call(target: Target | None) -> None:
-            seats = self._targets.owners(member.group_id, freed) if target is not None else ()
+        def call(target: Target | Untold) -> None:
+            seats = self._targets.owners(member.group_id, freed) if isinstance(target, frozenset) else ()
             owners = frozenset(self.member_of(MemberRef(member.group_id, one)).member_id for one in seats)
             if owners := owners - {member.member_id}:
                 self._told.append(MembersCalled(member.group_id, owners))

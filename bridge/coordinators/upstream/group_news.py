@@ -7,6 +7,7 @@ it at the next one. The bridge has heard of it by any of them, and asks for the 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
@@ -87,7 +88,14 @@ class GroupNews:
 
     def welcome(self, member: MemberRef, epoch: int, now_ms: int) -> None:
         """A newcomer was told its first epoch: if that is known, nobody has computed yet what it is to have."""
-        self._call(member, now_ms if self._is_newer(member, epoch) else now_ms + PAUSE_MS, now_ms)
+        if self._is_newer(member, epoch):
+            self.stir(member, now_ms)
+        else:
+            self.await_deal(member, now_ms)
+
+    def await_deal(self, member: MemberRef, now_ms: int) -> None:
+        """The broker has yet to deal out what its members are to have: by then it has."""
+        self._call(member, now_ms + PAUSE_MS, now_ms)
 
     def stir(self, member: MemberRef, now_ms: int) -> None:
         """A member is gone or has let go of something: what the others are to have, or may have, is another by now."""
@@ -146,7 +154,16 @@ class GroupNews:
 
 
 Target = frozenset[TopicPartition]
-Take = Callable[[Target | None], None]
+
+
+class Untold(Enum):
+    """Why it is not known what a member is to have."""
+
+    UNKNOWN = "its broker does not tell"
+    TO_COME = "its broker has yet to deal it out"
+
+
+Take = Callable[[Target | Untold], None]
 
 
 class _Described(NamedTuple):
@@ -171,15 +188,15 @@ class Targets:
         self._described: dict[GroupId, _Described] = {}
 
     def find(self, seat: MemberRef, epoch: int, way: BrokerAccess, take: Take) -> None:
-        """`take` is called once, perhaps before this returns; None where the broker does not tell: it may have to
-        compute a new one first, or the client may not describe a topic of any member (29).
+        """`take` is called once, perhaps before this returns. Brokers don't tell it where the client may not describe a
+        topic of any member (29), and Kafka 4.3 deals out once a second at most.
 
         `epoch` is the one that the member was told. Who asks again while it waits is not kept waiting by another's
         connection, whose client may read no answers.
         """
         described = self._described.get(seat.group_id)
         if described is not None and described.epoch == epoch:
-            take(described.targets.get(seat.member_id))
+            take(described.targets.get(seat.member_id, Untold.UNKNOWN))
             return
         is_asked = seat.group_id in self._asking
         takes = self._asking.setdefault(seat.group_id, {}).setdefault(seat.member_id, [])
@@ -207,17 +224,21 @@ class Targets:
     def _hear(self, group_id: GroupId, reply: GroupReply | None) -> None:
         waiting = self._asking.pop(group_id, {})
         described = _read(reply)
-        if described is not None and self._keeps(group_id):
+        if isinstance(described, _Described) and self._keeps(group_id):
             self._described[group_id] = described
         for member_id, takes in waiting.items():
             for take in takes:
-                take(None if described is None else described.targets.get(member_id))
+                take(
+                    described.targets.get(member_id, Untold.UNKNOWN) if isinstance(described, _Described) else described
+                )
 
 
-def _read(reply: GroupReply | None) -> _Described | None:
+def _read(reply: GroupReply | None) -> _Described | Untold:
     group = reply.groups[0] if isinstance(reply, ConsumerGroupDescribeReply) and reply.groups else None
-    if group is None or group.error is not ErrorCode.NONE or group.assignment_epoch != group.group_epoch:
-        return None
+    if group is None or group.error is not ErrorCode.NONE:
+        return Untold.UNKNOWN
+    if group.assignment_epoch != group.group_epoch:
+        return Untold.TO_COME
     targets = {
         member.member_id: frozenset(
             TopicPartition(topic.topic_name, one) for topic in member.target_assignment for one in topic.partitions

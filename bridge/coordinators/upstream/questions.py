@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from bridge.coordinators.upstream.group_news import Target
+from bridge.coordinators.upstream.group_news import Target, Untold
 from translators.dialects.consumer import ConsumerGroupHeartbeatReply
 from translators.dialects.coordinator import Farewell, Inquiry
 from translators.dialects.ids import MemberRef, Via
@@ -28,7 +28,7 @@ class Question(NamedTuple):
     """When it is given up."""
     names_topics: bool = True
     """Whether its subscription is said, too, where it is said in full."""
-    target: Target | None = None
+    target: Target | Untold = Untold.UNKNOWN
     """What the broker means it to have in the end, where it was asked."""
     heard: ConsumerGroupHeartbeatReply | None = None
     """The broker's word, while it is asked for that."""

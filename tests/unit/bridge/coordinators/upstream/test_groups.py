@@ -17,9 +17,9 @@ from bridge.wire.codec.registry import Reply, Request
 from tests.support.embedded_world import FakeVia, join_request, leave_request
 from tests.support.memory_journal import MemoryJournal
 from tests.support.owned_group import CLIENT, GROUP, TOPIC
-from tests.support.upstream_world import UpstreamWorld, granted, refused, unchanged, upstream_world
+from tests.support.upstream_world import UpstreamWorld, described, granted, refused, unchanged, upstream_world
 from translators.dialects.classic import Heartbeat, JoinGroup, JoinGroupReply, LeaveGroupReply, Protocol
-from translators.dialects.consumer import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
+from translators.dialects.consumer import ConsumerGroupDescribe, ConsumerGroupHeartbeat, ConsumerGroupHeartbeatReply
 from translators.dialects.consumer_protocol import Subscription, encode_subscription
 from translators.dialects.coordinator import DepartReason
 from translators.dialects.errors import ErrorCode
@@ -412,6 +412,8 @@ async def until_answered(world: UpstreamWorld, ref: RequestRef) -> None:
     """Its broker has all members as they are, and whoever comes or goes."""
 
     def agree(request: Request) -> Reply:
+        if isinstance(request, ConsumerGroupDescribe):
+            return described({})
         assert isinstance(request, ConsumerGroupHeartbeat), request
         return granted(1) if request.member_epoch == JOIN_EPOCH else unchanged(request.member_epoch)
 

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from bridge.coordinators.upstream.group_news import PAUSE_MS, Target, Targets
+from bridge.coordinators.upstream.group_news import PAUSE_MS, Target, Targets, Untold
 from bridge.session.contracts import NoAccess
 from bridge.wire.codec.registry import Reply
 from tests.support.embedded_world import LOOK_PAUSE_S, FakeVia, join_request
@@ -21,7 +21,7 @@ from tests.support.upstream_world import (
 from translators.dialects.classic import JoinGroupReply
 from translators.dialects.consumer import ConsumerGroupDescribe
 from translators.dialects.errors import ErrorCode
-from translators.dialects.ids import MemberId, MemberRef, TopicPartition
+from translators.dialects.ids import MemberId, MemberRef, RequestRef, TopicPartition
 
 A, B = MemberRef(GROUP, MemberId("a")), MemberRef(GROUP, MemberId("b"))
 EPOCH = 4
@@ -34,20 +34,20 @@ def parts(*partitions: int) -> frozenset[TopicPartition]:
 
 def test_one_description_serves_all_who_ask_meanwhile() -> None:
     """And the next one is asked for again; whoever is not in it is told nothing."""
-    targets, via, heard = Targets(), FakeVia(), list[Target | None]()
+    targets, via, heard = Targets(), FakeVia(), list[Target | Untold]()
     targets.find(A, EPOCH, via, heard.append)
     targets.find(B, EPOCH, via, heard.append)
     targets.find(MemberRef(GROUP, MemberId("c")), EPOCH, via, heard.append)
     assert [request for request, _ in via.open] == [ConsumerGroupDescribe((GROUP,))]
     via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
-    assert heard == [parts(0, 1), parts(2), None]
+    assert heard == [parts(0, 1), parts(2), Untold.UNKNOWN]
     targets.find(A, EPOCH, via, heard.append)
     assert len(via.open) == 1
 
 
 def test_who_asks_again_is_not_kept_waiting_by_anothers_connection() -> None:
     """A client that reads no answers kept those of its whole group from being told what they gained."""
-    targets, stuck, own, heard = Targets(), FakeVia(), FakeVia(connection=2), list[Target | None]()
+    targets, stuck, own, heard = Targets(), FakeVia(), FakeVia(connection=2), list[Target | Untold]()
     targets.find(A, EPOCH, stuck, heard.append)
     targets.find(B, EPOCH, own, heard.append)
     assert not own.open
@@ -59,27 +59,31 @@ def test_who_asks_again_is_not_kept_waiting_by_anothers_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [None, described({"a": (0, 1)}, assignment_epoch=3), described({}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)],
+    ("reply", "why"),
+    [
+        (None, Untold.UNKNOWN),
+        (described({"a": (0, 1)}, assignment_epoch=3), Untold.TO_COME),
+        (described({}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED), Untold.UNKNOWN),
+    ],
     ids=["lost", "to be computed anew", "hidden"],
 )
-def test_target_that_is_not_told_is_unknown(reply: Reply | None) -> None:
+def test_target_that_is_not_told_is_unknown(reply: Reply | None, why: Untold) -> None:
     """Kafka 4.3 computes one a second, and describes no group with a topic that its client may not see (29)."""
-    targets, via, heard = Targets(), FakeVia(), list[Target | None]()
+    targets, via, heard = Targets(), FakeVia(), list[Target | Untold]()
     targets.find(A, EPOCH, via, heard.append)
     via.answer(lambda _: reply)
     targets.find(A, EPOCH, NoAccess(), heard.append)
-    assert heard == [None, None]
+    assert heard == [why, Untold.UNKNOWN]
 
 
 def test_what_is_known_of_an_epoch_is_not_asked_again() -> None:
     """Kafka deals out once an epoch: of 200 members each had the whole group described for itself."""
-    targets, via, heard = Targets(lambda _: True), FakeVia(), list[Target | None]()
+    targets, via, heard = Targets(lambda _: True), FakeVia(), list[Target | Untold]()
     targets.find(A, EPOCH, via, heard.append)
     via.answer(lambda _: described({"a": (0, 1), "b": (2,)}))
     targets.find(B, EPOCH, via, heard.append)
     targets.find(MemberRef(GROUP, MemberId("c")), EPOCH, via, heard.append)
-    assert (heard, via.open) == ([parts(0, 1), parts(2), None], [])
+    assert (heard, via.open) == ([parts(0, 1), parts(2), Untold.UNKNOWN], [])
     targets.find(B, EPOCH + 1, via, heard.append)
     assert (len(heard), len(via.open)) == (3, 1)
 
@@ -98,7 +102,7 @@ def test_owners_to_be_are_known_until_the_group_is_dropped() -> None:
 
 def test_of_a_group_whose_last_member_is_gone_a_late_description_leaves_nothing() -> None:
     """It would stay for as long as the bridge runs."""
-    targets, via, heard = Targets(lambda _: False), FakeVia(), list[Target | None]()
+    targets, via, heard = Targets(lambda _: False), FakeVia(), list[Target | Untold]()
     targets.find(A, EPOCH, via, heard.append)
     via.answer(lambda _: described({"a": (0, 1)}))
     assert (heard, targets.owners(GROUP, parts(0))) == ([parts(0, 1)], set())
@@ -175,3 +179,73 @@ async def test_where_nobody_tells_it_waits_for_an_interval(reply: Reply | None, 
         assert await called_after(world, generation) is None
         await trio.sleep(1.5)
         assert await world.beat("a", generation) is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+# ---------------------------------------------------------------------- with a newcomer
+
+
+async def joined_after(world: UpstreamWorld, joining: RequestRef, most_s: float) -> float | None:
+    """How long its JoinGroup waits from here on; None: longer than that."""
+    began = trio.current_time()
+    while (waited := trio.current_time() - began) < most_s:
+        if joining in world.replies:
+            return waited
+        await trio.sleep(LOOK_PAUSE_S)
+    return None
+
+
+def call(world: UpstreamWorld) -> None:
+    """Have the members of the group asked for, as for news of another one."""
+    world.groups._coordinator._news.await_deal(A, 0)
+    world.groups._coordinator._wake()
+
+
+async def come(world: UpstreamWorld, reply: Reply) -> RequestRef:
+    """An eager client joins, and nothing is free for it."""
+    joining = world.send(join_request("a"))
+    await world.say(granted(4))
+    assert isinstance(world.via.answer(lambda _: reply), ConsumerGroupDescribe)
+    await trio.sleep(LOOK_PAUSE_S)
+    return joining
+
+
+async def test_newcomer_for_which_nothing_is_free_waits_for_others(autojump_clock: MockClock) -> None:
+    """Its first assignment was empty, and a rebalance later came the first that was not: clients' own suites failed."""
+    async with upstream_world() as world:
+        joining = await come(world, described({"a": (0,)}))
+        assert await joined_after(world, joining, 2.0) is None
+        # It is asked for in between, and told nothing new.
+        call(world)
+        await world.say(unchanged(4))
+        assert await joined_after(world, joining, 1.0) is None
+        call(world)
+        await world.say(granted(4, 0))
+        assert isinstance(world.via.answer(lambda _: described({"a": (0,)})), ConsumerGroupDescribe)
+        assert await joined_after(world, joining, 0.5) is not None
+        assert await world.sync("a", (await world.answer(joining, JoinGroupReply)).generation) == parts(0)
+
+
+async def test_newcomer_that_is_to_have_nothing_is_told_so_at_once(autojump_clock: MockClock) -> None:
+    """More members than partitions."""
+    async with upstream_world() as world:
+        joining = await come(world, described({"a": ()}))
+        assert await joined_after(world, joining, 0.5) is not None
+
+
+async def test_newcomer_whose_share_is_not_dealt_yet_waits_for_that(autojump_clock: MockClock) -> None:
+    """Kafka 4.3 deals out once a second: who came behind another within it had nothing at first."""
+    async with upstream_world() as world:
+        joining = await come(world, described({}, assignment_epoch=3))
+        assert await joined_after(world, joining, PAUSE_MS / 2_000) is None
+        await world.say(granted(4, 0))
+        assert isinstance(world.via.answer(lambda _: described({"a": (0,)})), ConsumerGroupDescribe)
+        assert await joined_after(world, joining, 0.5) is not None
+        assert await world.sync("a", (await world.answer(joining, JoinGroupReply)).generation) == parts(0)
+
+
+async def test_newcomer_waits_no_longer_than_it_may(autojump_clock: MockClock) -> None:
+    """Whoever has what it is to have may be frozen (`eager.join.hold.max.ms`)."""
+    async with upstream_world() as world:
+        joining = await come(world, described({"a": (0,)}))
+        await world.say(unchanged(4))
+        assert await joined_after(world, joining, 0.5) is not None
