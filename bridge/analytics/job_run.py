@@ -22,13 +22,12 @@ from bridge.analytics.intake.file_gaps import deleted_gaps, first_numbers
 from bridge.analytics.intake.gaps import tell_gaps, write_gaps
 from bridge.analytics.spark.progress import Say, Share, bar, nobody_watches
 from bridge.analytics.spark.session import SessionSettings, open_session
-from bridge.analytics.tables.batch_history import Extent
 from bridge.analytics.tables.definitions import EVENTS, GAPS, REJECTED, TABLES
 from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.publishing import pinned, publish
 from bridge.analytics.tables.steps import FROM_EVENTS, FROM_TABLES
-from bridge.analytics.tables.store import EVER, NEXT, Store
+from bridge.analytics.tables.store import NEXT, Store
 from bridge.analytics.tables.takeover import is_old, require_moved, take_over
 from bridge.analytics.tables.telling import Telling
 
@@ -116,13 +115,6 @@ def make_tables(store: Store, log: Delivery, say: Say, share: Share = nobody_wat
     do_stages(Derivation(store, FIRST_BATCH, goes_on=False, telling=telling), say)
     store.clear_folder(NEXT, TOLD)
     publish(store)
-
-
-def derive(store: Store, last_batch: int, say: Say, extent: Extent | None = None, since: str = EVER) -> None:
-    """Every derived table from the events up to a batch, and what the next refresh needs; of an extent only, and no
-    day before `since`.
-    """
-    do_stages(Derivation(store, last_batch, extent, since), say)
 
 
 def do_stages(derivation: Derivation, say: Say) -> None:

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from bridge.analytics.errors import AnalyticsError, tell
 from bridge.analytics.intake.batches import FIRST_BATCH, Intake, intake_after
 from bridge.analytics.intake.closed_files import Inbox, files_in, let_go
+from bridge.analytics.intake.column_files import TOLD
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.file_gaps import file_gaps
 from bridge.analytics.intake.gaps import Gap, note_gaps, tell_gaps, write_gaps
@@ -33,7 +34,7 @@ from bridge.analytics.job_run import (
     NO_INPUT,
     STEP_COUNT,
     bring_up,
-    derive,
+    do_stages,
     open_store,
     outcome,
     require_input,
@@ -49,12 +50,14 @@ from bridge.analytics.specs import StreamSpec
 from bridge.analytics.stream_end import Ending, ending
 from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import EVENTS
+from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.kept_history import keep, kept
 from bridge.analytics.tables.ownership import owned
 from bridge.analytics.tables.publishing import published
-from bridge.analytics.tables.store import CHECKPOINT, Store
+from bridge.analytics.tables.store import CHECKPOINT, NEXT, Store
 from bridge.analytics.tables.table_log import NOTHING_YET
 from bridge.analytics.tables.takeover import last_noted
+from bridge.analytics.tables.telling import Tellings
 from bridge.analytics.tables.upkeep import Upkeep, first_live_day
 
 INBOX = "_inbox"
@@ -84,6 +87,7 @@ class Stream:
         self._intake: Intake | None = None
         self._history: History | None = None
         self._ids: TopicIds | None = None
+        self._tellings = Tellings()
         self._turn = Lock()
         self.is_over = False
         self.last_batch = NOTHING_YET
@@ -101,7 +105,8 @@ class Stream:
 
     def take(self, delivery: Delivery, batch: int) -> None:
         """One micro-batch."""
-        self._taking().take(delivery, batch)
+        taken = self._taking().take(delivery, batch, is_asked=self._tellings.ask())
+        self._tellings.note(batch, taken.told, taken.told_of)
         self.last_batch = batch
 
     def _taking(self) -> Intake:
@@ -174,13 +179,18 @@ class Stream:
         says which groups are made anew.
         """
         history = kept(self._store) if self._history is None else self._history
-        extent = history.advance(last_batch)
+        told = self._tellings.of(self._store, history.last_batch, last_batch)
+        extent = history.advance(last_batch, None if told is None else told.whole)
         self._history = history
         if extent is not None and not extent.chunks:
             return
+        since = first_live_day(published(self._store))
+        telling = None if extent is None else told
         with bar(self._store.spark.sparkContext, STEP_COUNT) as shown:
-            derive(self._store, last_batch, shown.say, extent, first_live_day(published(self._store)))
+            do_stages(Derivation(self._store, last_batch, extent, since, telling=telling), shown.say)
         keep(self._store, history)
+        for batch in self._tellings.forget(last_batch):
+            self._store.clear_folder(NEXT, TOLD, str(batch))
 
 
 def drain(store: Store, source: Source) -> None:

@@ -17,11 +17,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from bridge.analytics.intake.sources import FolderSource
-from bridge.analytics.job_run import derive, event_lines, make_tables, open_store
+from bridge.analytics.job_run import do_stages, event_lines, make_tables, open_store
 from bridge.analytics.job_stream import Stream
 from bridge.analytics.spark.session import SessionSettings, open_session
 from bridge.analytics.tables.batch_history import History
 from bridge.analytics.tables.definitions import BATCH, EVENTS
+from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.store import Store
 from tests.benchmarks.figures import Baseline, Figure, Target
 from tests.benchmarks.processes import BenchmarkError
@@ -113,7 +114,7 @@ def _measure_refreshes(store: Store, last_batch: int) -> list[Figure]:
     history = History(store)
 
     def refresh(batch: int) -> None:
-        derive(store, batch, lambda _: None, history.advance(batch))
+        do_stages(Derivation(store, batch, history.advance(batch)), lambda _: None)
 
     times = [spent(partial(refresh, batch)) for batch in range(last_batch + 1)]
     sizes = [store.read(EVENTS).where(f.col(BATCH) == batch).count() for batch in (1, last_batch)]

@@ -40,11 +40,9 @@ def events(tmp_path: Path) -> Path:
     return tmp_path / "events"
 
 
-def take_columns_alone(
-    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool
-) -> Adopted:
+def take_columns_alone(store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_told: bool) -> Adopted:
     """Columns, and nothing of what they tell."""
-    assert is_whole
+    assert is_told
     return take_columns(store, files, batch, makers)
 
 

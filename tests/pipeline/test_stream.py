@@ -9,15 +9,18 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from bridge.analytics import job_stream
-from bridge.analytics.intake.delivery import Delivery
+from bridge.analytics.intake import column_files
+from bridge.analytics.intake.column_files import TOLD
+from bridge.analytics.intake.delivery import Delivery, delivery_of
 from bridge.analytics.intake.sources import FolderSource
-from bridge.analytics.job_run import derive, event_lines, make_tables
+from bridge.analytics.job_run import do_stages, event_lines, make_tables
 from bridge.analytics.job_stream import Stream, drain, follow
 from bridge.analytics.spark.progress import Say
 from bridge.analytics.stream_end import ending
-from bridge.analytics.tables.batch_history import Extent
+from bridge.analytics.tables import store as store_module
 from bridge.analytics.tables.definitions import DERIVED, EVENTS
-from bridge.analytics.tables.store import Store
+from bridge.analytics.tables.derivation import Derivation
+from bridge.analytics.tables.store import NEXT, Store
 from tests.support.fleet_files import write_history, write_log
 from tests.support.fleet_log import MINUTE_US, FleetPlan
 from tests.support.mortal_store import Killed, MortalStore
@@ -75,11 +78,11 @@ def test_stream_that_is_started_again_makes_what_is_new(
     """Not everything once more, and nothing where nothing is new; a run over the same directory is refused."""
     asked: list[bool] = []
 
-    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None, since: str) -> None:
-        asked.append(extent is None)
-        derive(store, last_batch, say, extent, since)
+    def noted(derivation: Derivation, say: Say) -> None:
+        asked.append(derivation.extent is None)
+        do_stages(derivation, say)
 
-    monkeypatch.setattr(job_stream, "derive", noted)
+    monkeypatch.setattr(job_stream, "do_stages", noted)
     store, source = Store(spark, str(tmp_path / "stream")), FolderSource(folder=str(events), batch_files=3)
     late = sorted(events.iterdir())[3:]
     for file in late:
@@ -104,7 +107,7 @@ def test_stream_that_goes_on_makes_the_tables_of_who_died_before_them(
 
     store, source = Store(spark, str(tmp_path / "stream")), FolderSource(folder=str(events), batch_files=3)
     with monkeypatch.context() as patched:
-        patched.setattr(job_stream, "derive", die)
+        patched.setattr(job_stream, "do_stages", die)
         with pytest.raises(Killed):
             drain(store, source)
     with ending(1_000) as told_to_end:
@@ -122,11 +125,11 @@ def test_tables_brought_up_batch_by_batch_are_those_of_a_run(
     asked: list[bool] = []
     draw = random.Random(6)
 
-    def noted(store: Store, last_batch: int, say: Say, extent: Extent | None, since: str) -> None:
-        asked.append(extent is None)
-        derive(store, last_batch, say, extent, since)
+    def noted(derivation: Derivation, say: Say) -> None:
+        asked.append(derivation.extent is None)
+        do_stages(derivation, say)
 
-    monkeypatch.setattr(job_stream, "derive", noted)
+    monkeypatch.setattr(job_stream, "do_stages", noted)
     folder, run, stream = (
         tmp_path / "events",
         Store(spark, str(tmp_path / "run")),
@@ -151,6 +154,34 @@ def test_tables_brought_up_batch_by_batch_are_those_of_a_run(
     make_tables(run, Delivery(everything), lambda _: None)
     assert contents(stream) == contents(run)
     assert asked == [True, *[False] * 4]
+
+
+@pytest.mark.timeout(900)
+def test_tables_of_what_readers_tell_are_those_of_a_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of batches that count as large Spark looks at what stretches leave, and what they told of is gone afterwards."""
+    monkeypatch.setattr(column_files, "UNTOLD_BYTES", 0)
+    monkeypatch.setattr(store_module, "ONE_PIECE_BYTES", 0)
+    told: list[bool] = []
+
+    def noted(derivation: Derivation, say: Say) -> None:
+        told.append(derivation.telling is not None)
+        do_stages(derivation, say)
+
+    monkeypatch.setattr(job_stream, "do_stages", noted)
+    folder, stream = tmp_path / "events", Store(spark, str(tmp_path / "stream"))
+    for boot in ("b1", "b2"):
+        write_log(folder, FleetPlan(boot=boot, seed=5, groups=3, rebalances=8), files=3)
+    taking, files = Stream(stream), sorted(map(str, folder.iterdir()))
+    for batch in range(3):
+        taking.take(delivery_of(spark, files[2 * batch : 2 * batch + 2]), batch)
+        taking.refresh(batch)
+        assert not [*Path(stream.path(NEXT, TOLD)).iterdir()]
+    run = Store(spark, str(tmp_path / "run"))
+    make_tables(run, event_lines(spark, str(folder)), lambda _: None)
+    assert contents(stream) == contents(run)
+    assert told == [False, True, True]
 
 
 @pytest.mark.timeout(900)

@@ -9,7 +9,15 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
 from bridge.analytics.intake.column_files import FOLDER as COLUMNS
-from bridge.analytics.intake.column_files import Adopted, Makers, can_take, is_at_hand, take_afar, take_columns
+from bridge.analytics.intake.column_files import (
+    Adopted,
+    Makers,
+    can_take,
+    is_at_hand,
+    is_large,
+    take_afar,
+    take_columns,
+)
 from bridge.analytics.intake.columns import LogFile
 from bridge.analytics.intake.delivery import Delivery
 from bridge.analytics.intake.duplicates import (
@@ -70,13 +78,14 @@ FIRST_BATCH = 0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """What came of a batch: what was refused, and whether a number came twice; what its events tell of tables, None
-    where that is not known, and the files of `events` that no such telling is of; the sources of files that were
+    where that is not known, the files of `events` that this is of, and the others; the sources of files that were
     deleted before all of them was read.
     """
 
     refused: int
     is_doubtful: bool
     told: Account | None = None
+    told_of: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
@@ -103,17 +112,19 @@ class Intake:
     makers: Makers = field(default_factory=Makers)
     is_anew: bool = False
 
-    def take(self, delivery: Delivery, batch: int) -> Taken:
+    def take(self, delivery: Delivery, batch: int, *, is_asked: bool = True) -> Taken:
         """Let one batch become part of the tables, all or nothing, unless an earlier attempt at it has done so.
 
         The lines are read once, but for what is refused; if a number came twice, all are read again. Where nothing is
-        left for Spark to judge and every number is new, Spark has nothing to do.
+        left for Spark to judge and every number is new, Spark has nothing to do. A run, and a large batch of a stream,
+        `is_asked` what its events tell of tables: a small one costs less than the answer.
         """
         if not self.is_anew and batch <= self.store.log(EVENTS).done():
             return Taken(refused=0, is_doubtful=False)
         self._clear()
         delivery = self._at_hand(delivery)
-        adopted = self._adopted(delivery, batch)
+        is_told = is_asked and (self.is_anew or is_large(delivery.files))
+        adopted = self._adopted(delivery, batch, is_told=is_told)
         is_told = adopted.left is None and adopted.numbers is not None
         after = grown(self.seen, adopted.numbers or ()) if is_told else None
         if after is None:
@@ -124,8 +135,11 @@ class Intake:
             found = _Found(taken=taken, staged=adopted.staged, refused=refused, seen=after)
         paths = self._commit(found, batch)
         self._clear()
-        untold = () if found.taken.told is None else tuple(paths[len(adopted.staged) :])
-        return replace(found.taken, untold=untold, gone=adopted.gone)
+        taken = replace(found.taken, gone=adopted.gone)
+        if taken.told is None:
+            return taken
+        count = len(adopted.staged)
+        return replace(taken, told_of=tuple(paths[:count]), untold=tuple(paths[count:]))
 
     def _clear(self) -> None:
         """The text of strangers is not kept; tables may be made at the same time, whose files are let be."""
@@ -195,12 +209,12 @@ class Intake:
         can_read = is_at_hand(self.store) or self.makers.can_executors(self.store, ())
         return written_down(self.store, delivery.records) if can_read else delivery
 
-    def _adopted(self, delivery: Delivery, batch: int) -> Adopted:
+    def _adopted(self, delivery: Delivery, batch: int, *, is_told: bool) -> Adopted:
         """Take what Arrow can; all of it is left for Spark where the files are not at hand."""
         if can_take(self.store, delivery.files):
-            return take_columns(self.store, delivery.files, batch, self.makers, is_whole=self.is_anew)
+            return take_columns(self.store, delivery.files, batch, self.makers, is_told=is_told)
         if delivery.files and self.makers.can_executors(self.store, delivery.files):
-            adopted = take_afar(self.store, delivery.files, batch, self.makers, is_whole=self.is_anew)
+            adopted = take_afar(self.store, delivery.files, batch, self.makers, is_told=is_told)
             if adopted is not None:
                 return adopted
         return Adopted(left=delivery.lines, numbers=None)

@@ -41,6 +41,8 @@ ERRANDS_A_PROCESS = 8
 """So many there are of a large log at least: at its end nobody waits long for another one."""
 ALONE_BYTES = 16 * 2**20
 """So much is read before other processes have started."""
+UNTOLD_BYTES = 16 * 2**20
+"""Of so much of a stream nobody is asked what it tells: Spark looks at some 40,000 events as quickly."""
 PROCESSES_MAX = 8
 """Each takes some 400 MB."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -116,6 +118,14 @@ def can_take(store: Store, files: Sequence[LogFile]) -> bool:
     return is_at_hand(store) and bool(files)
 
 
+def is_large(files: Sequence[LogFile]) -> bool:
+    """Whether files have so many lines that it pays to ask what they tell."""
+    try:
+        return sum(Path(file.path).stat().st_size for file in files) > UNTOLD_BYTES
+    except OSError:
+        return False  # Who reads them says which one is gone.
+
+
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """What came of files: the lines that are `left` for Spark to judge, None if none are, readable until they are
@@ -133,27 +143,27 @@ class Adopted:
 
 
 def take_columns(
-    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool = False
+    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_told: bool = False
 ) -> Adopted:
-    """Make files of the events of a batch, and where those are all that there are, of what they tell of tables; raise
-    AnalyticsError if files can't be read or written.
+    """Make files of the events of a batch, and of what they tell of tables, if that is wanted; raise AnalyticsError if
+    files can't be read or written.
     """
     try:
-        made = makers.make(_errands(store, files, batch, is_whole=is_whole), min(_cores(store), PROCESSES_MAX))
+        made = makers.make(_errands(store, files, batch, is_told=is_told), min(_cores(store), PROCESSES_MAX))
     except (OSError, BrokenProcessPool) as problem:
         raise AnalyticsError(
             f"EB-ANALYTICS-011: the files of the log can't be taken ({problem}); they, or room and memory for what is "
             "made of them, may be gone: look, and run the same command again"
         ) from problem
-    return _adopted(store, made, is_whole=is_whole)
+    return _adopted(store, made, is_told=is_told)
 
 
 def take_afar(
-    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_whole: bool = False
+    store: Store, files: Sequence[LogFile], batch: int, makers: Makers, *, is_told: bool = False
 ) -> Adopted | None:
     """The same by the executors of a cluster; None where they could not, and Spark is to read the lines."""
-    made = makers.make_afar(store, _errands(store, files, batch, is_whole=is_whole))
-    return _adopted(store, made, is_whole=is_whole) if made else None
+    made = makers.make_afar(store, _errands(store, files, batch, is_told=is_told))
+    return _adopted(store, made, is_told=is_told) if made else None
 
 
 def made_folder(store: Store) -> Path:
@@ -163,14 +173,14 @@ def made_folder(store: Store) -> Path:
     return folder
 
 
-def _adopted(store: Store, made: Sequence[Columns], *, is_whole: bool) -> Adopted:
+def _adopted(store: Store, made: Sequence[Columns], *, is_told: bool) -> Adopted:
     left = [path for columns in made for path in columns.left_over]
     return Adopted(
         left=store.spark.read.schema(f"{LINE} string, {SOURCE} string").parquet(*left) if left else None,
         numbers=_together(columns.numbers for columns in made),
         staged=tuple(Staged(path, day) for columns in made for day, path in columns.days),
         long_lines=tuple(line for columns in made for line in columns.long_lines),
-        told=in_one_account(columns.told for columns in made) if is_whole else None,
+        told=in_one_account(columns.told for columns in made) if is_told else None,
         gone=tuple(dict.fromkeys(source for columns in made for source in columns.gone)),
     )
 
@@ -180,14 +190,14 @@ def _together(parts: Iterable[Sequence[tuple[str, Numbers]] | None]) -> Came | N
     return None if None in known else [one for part in known if part is not None for one in part]
 
 
-def _errands(store: Store, files: Sequence[LogFile], batch: int, *, is_whole: bool) -> list[Errand]:
-    """Who reads all that there are is asked what they tell, too."""
-    folder, told = made_folder(store), Path(store.path(NEXT, TOLD))
-    if is_whole:
+def _errands(store: Store, files: Sequence[LogFile], batch: int, *, is_told: bool) -> list[Errand]:
+    """What a batch tells lies apart from what others do: tables may be made of those at the same time."""
+    folder, told = made_folder(store), Path(store.path(NEXT, TOLD, str(batch)))
+    if is_told:
         told.mkdir(parents=True, exist_ok=True)
     bundles = _bundles(files, _errand_bytes(store, files))
     names = ((f"part-{place:05}", bundle) for place, bundle in enumerate(bundles))
-    return [Errand(bundle, str(folder / name), batch, str(told / name) if is_whole else None) for name, bundle in names]
+    return [Errand(bundle, str(folder / name), batch, str(told / name) if is_told else None) for name, bundle in names]
 
 
 def _errand_bytes(store: Store, files: Iterable[LogFile]) -> int:

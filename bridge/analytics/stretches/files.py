@@ -14,6 +14,7 @@ from bridge.analytics.stretches.flaps import flaps_within
 from bridge.analytics.stretches.holdings import holdings
 from bridge.analytics.stretches.phases import phases_within
 from bridge.analytics.stretches.shares import shares_of
+from bridge.analytics.stretches.spans import Spans, in_all, spans_of
 from bridge.analytics.stretches.stalls import BEGAN, stalls_within
 from bridge.analytics.tables.definitions import DAY_US, FLAPS, PHASES, STALLS, TABLES, is_often_new
 
@@ -36,15 +37,21 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What events tell: of tables, and of the clocks of their runs."""
+    """What events tell: of tables, of the clocks of their runs, and where in those they lie."""
 
     tables: tuple[Told, ...] = ()
     clocks: tuple[RunClocks, ...] = ()
+    spans: Spans = Spans()
 
     @property
     def paths(self) -> tuple[str, ...]:
         """All files that it is in."""
         return tuple(path for one in self.tables for path in (*(path for _, path in one.days), *one.left))
+
+    def count_left(self) -> int:
+        """How many rows stretches have left, of all tables."""
+        left = (path for one in self.tables if one.table != SHARES for path in one.left)
+        return sum(pyarrow.parquet.read_metadata(path).num_rows for path in left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +70,9 @@ def in_one_account(parts: Iterable[Account | None]) -> Account | None:
         return None
     told = [part for part in known if part is not None]
     return Account(
-        tuple(table for part in told for table in part.tables), tuple(clock for part in told for clock in part.clocks)
+        tuple(table for part in told for table in part.tables),
+        tuple(clock for part in told for clock in part.clocks),
+        in_all(part.spans for part in told),
     )
 
 
@@ -85,7 +94,8 @@ def write_account(events: ReadTogether, stem: str) -> Account | None:
     members = [part for part, _ in placed]
     shares = shares_of(None if of_partitions is None else of_partitions[0], members[0] if members else None)
     told += (Told(SHARES, (), (path,)) for path in _write_left(shares, f"{stem}-{SHARES}"))
-    return Account(tuple(told), tuple(clock for part in parts for clock in clocks_of(part)))
+    clocks = tuple(clock for part in parts for clock in clocks_of(part))
+    return Account(tuple(told), clocks, in_all(map(spans_of, parts)))
 
 
 def _written(name: str, found: tuple[pa.Table, pa.Table], stem: str) -> Told:
@@ -108,16 +118,35 @@ def write_days(rows: pa.Table, table: str, stem: str) -> Iterator[tuple[str, str
         is_its = day_of_row == day
         part = written if is_its.all() else written.filter(pa.array(is_its))
         name = (EPOCH + timedelta(days=day)).isoformat()
-        yield name, _write(part, f"{stem}-{name}.parquet")
+        yield name, _write(part.schema, [part], f"{stem}-{name}.parquet")
+
+
+def put_together(days: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """One file for each day, of all rows that files (day, path) have of it: who reads many small ones opens each."""
+    of_day: dict[str, list[str]] = {}
+    for day, path in days:
+        of_day.setdefault(day, []).append(path)
+    for day, paths in of_day.items():
+        if len(paths) == 1:
+            yield day, paths[0]
+            continue
+        files = [pyarrow.parquet.ParquetFile(path) for path in paths]
+        schema, whole = files[0].schema_arrow, f"{paths[0]}-whole.parquet"
+        _write(schema, (file.read().cast(schema) for file in files), whole)
+        yield day, whole
 
 
 def _write_left(left: pa.Table, stem: str) -> Iterator[str]:
     if len(left):
-        yield _write(left, f"{stem}-left.parquet")
+        yield _write(left.schema, [left], f"{stem}-left.parquet")
 
 
-def _write(rows: pa.Table, path: str) -> str:
+def _write(schema: pa.Schema, parts: Iterable[pa.Table], path: str) -> str:
     """Without Arrow's own schema: to who reads it a text is a text, however it is written down."""
-    plain = [name for name in rows.column_names if not is_often_new(name)]
-    pyarrow.parquet.write_table(rows, path, compression="snappy", use_dictionary=plain, store_schema=False)
+    plain = [name for name in schema.names if not is_often_new(name)]
+    with pyarrow.parquet.ParquetWriter(
+        path, schema, compression="snappy", use_dictionary=plain, store_schema=False
+    ) as writer:
+        for part in parts:
+            writer.write_table(part)
     return path

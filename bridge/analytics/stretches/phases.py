@@ -1,12 +1,27 @@
 """Phases that begin and end in one stretch of a run, and those that do in two (`tables/phases.py` says what one is)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet
 
-from bridge.analytics.stretches.coding import Coded, Flags, Ints, Stretches, coded, keyed, numbers_of, table_of, taken
+from bridge.analytics.stretches.coding import (
+    CODES_MAX,
+    NOBODY,
+    UNKNOWN,
+    Coded,
+    Flags,
+    Ints,
+    Stretches,
+    coded,
+    keyed,
+    numbers_of,
+    table_of,
+    taken,
+)
 from bridge.analytics.tables.arrow_types import arrow_schema
 from bridge.analytics.tables.definitions import DATE, EPISODE, PHASES
 from bridge.telemetry.schema.facts import PhaseBegan, PhaseEnded
@@ -58,6 +73,40 @@ def phases_between(left: pa.RecordBatch) -> pa.Table | None:
     boot, first, last = of_text["boot"].places, numbers_of(left[FIRST]), numbers_of(left[LAST])
     is_sure = is_begin[after] | ((boot[begin] == boot[after]) & (last[begin] + 1 == first[after]))
     return _rows(left, of_text, begin, after, is_begin) if is_sure.all() else None
+
+
+def tells_of(paths: Iterable[str], left: pa.Table) -> bool:
+    """Whether files of rows have one of an episode of which something is left (`left` has its columns); or may have,
+    where too many names are in what is left to tell.
+    """
+    known = [coded(left[name].combine_chunks()) for name in EPISODE]
+    if prod(one.count for one in known) > CODES_MAX:
+        return True
+    wanted = np.unique(_keys(known, [one.places for one in known]))
+    for path in paths:
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=[*EPISODE])
+        for batch in file.iter_batches(columns=[*EPISODE]):
+            places = [_places_in(one, batch[name]) for one, name in zip(known, EPISODE, strict=True)]
+            if np.isin(_keys(known, places), wanted).any():
+                return True
+    return False
+
+
+def _places_in(known: Coded, column: pa.DictionaryArray) -> Ints:
+    """The place of each value among those that are known, `UNKNOWN` for another one."""
+    of_value = pc.fill_null(pc.index_in(column.dictionary, known.values), UNKNOWN).to_numpy(zero_copy_only=False)
+    places = pc.fill_null(column.indices, NOBODY).to_numpy(zero_copy_only=False)
+    # The last one is for null, whose place is -1.
+    found: Ints = np.append(of_value, NOBODY).astype(np.int64)[places]
+    return found
+
+
+def _keys(known: Sequence[Coded], places: Sequence[Ints]) -> Ints:
+    """A number for the values of all columns, `UNKNOWN` where one of them is not known."""
+    key, is_known = np.zeros(len(places[0]), np.int64), np.ones(len(places[0]), bool)
+    for column, place in zip(known, places, strict=True):
+        key, is_known = key * column.count + place + 1, is_known & (place != UNKNOWN)
+    return np.where(is_known, key, UNKNOWN)
 
 
 def _rows(events: pa.RecordBatch, of_text: Mapping[str, Coded], begin: Ints, after: Ints, is_begin: Flags) -> pa.Table:

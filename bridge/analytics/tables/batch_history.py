@@ -3,13 +3,15 @@
 Nothing is kept that grows with the number of events, or of groups that come and go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from bridge.analytics.stretches.files import Account
+from bridge.analytics.stretches.spans import GroupSpan, Spans
 from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.positions import RUN_BITS, chunk_of_number
 from bridge.analytics.tables.store import Store
@@ -25,6 +27,8 @@ LAST_NUMBER = (1 << RUN_BITS) - 1
 """Behind all events of a run."""
 Place = tuple[str, int]
 """An event: its boot and its number."""
+Begin = tuple[str, tuple[int, int]]
+"""A boot, and the lowest number that is known of it with the wall clock (microseconds) of that event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,38 +67,42 @@ class History:
     ends: dict[str, Place] = field(default_factory=dict)
     forgotten: Place | None = None
 
-    def advance(self, last_batch: int) -> Extent | None:
-        """Take note of the batches up to this one; return what they change, None for everything.
+    def advance(self, last_batch: int, told: Account | None = None) -> Extent | None:
+        """Take note of the batches up to this one; return what they change, None for everything. `told` is what their
+        readers tell, if that is of all their events.
 
         That is so the first time, since what was made before is not known, and if two runs that were there before
         turn out to have begun the other way round: then every group of both is in another order.
         """
-        fresh = self.store.read_batches(EVENTS, self.last_batch, last_batch)
         after, former = self.last_batch, self.order()
-        told = _spans(fresh)
-        chunks = self._note_runs([row for row in told if row["chunk"] is not None])
-        groups, late = self._note_groups([row for row in told if row["chunk"] is None and row["group_id"] is not None])
+        spans, begins = (
+            _looked_up(self.store.read_batches(EVENTS, after, last_batch))
+            if told is None
+            else (told.spans, [(one.boot, (one.number, one.wall_us)) for one in told.clocks])
+        )
+        self._note_runs(begins)
+        groups, late = self._note_groups(spans.groups)
         self.last_batch = last_batch
         order, known = self.order(), {*former}
         is_turned = tuple(boot for boot in order if boot in known) != former
         self._forget(is_turned=is_turned)
         if after == NOTHING_YET or is_turned or len(late) > GROUPS_MAX:
             return None
-        return Extent(after=after, groups=groups, late=late, chunks=chunks, order=order)
+        return Extent(after=after, groups=groups, late=late, chunks=spans.chunks, order=order)
 
     def order(self) -> tuple[str, ...]:
         """The runs as `positions.runs` orders them."""
         return tuple(sorted(self.began, key=lambda boot: (self.began[boot][1], boot)))
 
-    def _note_groups(self, told: Sequence[Row]) -> tuple[frozenset[str], frozenset[str]]:
+    def _note_groups(self, told: Iterable[GroupSpan]) -> tuple[frozenset[str], frozenset[str]]:
         """The groups of which new events speak, and those of them that are late.
 
         Put in order here: Spark would need the order of all runs for it, which is a job more.
         """
         seq = partial(_seq, _places(self.order()))
         spans: dict[str, list[Place]] = {}
-        for row in told:
-            spans.setdefault(row["group_id"], []).extend(((row["boot"], row["least"]), (row["boot"], row["most"])))
+        for one in told:
+            spans.setdefault(one.group_id, []).extend(((one.boot, one.least), (one.boot, one.most)))
         late: set[str] = set()
         for group, places in spans.items():
             end, last = seq(self.ends.get(group, self.forgotten)), max(places, key=seq)
@@ -119,23 +127,26 @@ class History:
         for group in by_age[: max(0, len(by_age) - GROUPS_KEPT_MAX)]:
             self.forgotten = max(self.forgotten or self.ends[group], self.ends.pop(group), key=partial(_seq, places))
 
-    def _note_runs(self, told: Sequence[Row]) -> frozenset[Place]:
-        for row in told:
-            boot, lowest = row["boot"], (row["least"], row["wall_us"])
+    def _note_runs(self, begins: Iterable[Begin]) -> None:
+        for boot, lowest in begins:
             self.began[boot] = min(lowest, self.began.get(boot, lowest))
-        return frozenset((row["boot"], row["chunk"]) for row in told)
 
 
-def _spans(fresh: DataFrame) -> list[Row]:
-    """The `least` number of new events with its `wall_us`, and the `most`, in one look at them: of each group and run,
-    without a `chunk`, and of each chunk of a run, without a group.
+def _looked_up(fresh: DataFrame) -> tuple[Spans, list[Begin]]:
+    """Where new events lie, and with what their runs begin, in one look at them: the `least` number with its `wall_us`,
+    and the `most`, of each group and run, without a `chunk`, and of each chunk of a run, without a group.
     """
     rows = fresh.select("group_id", "boot", "number", "wall_us", chunk_of_number())
     least = f.min(f.struct("number", "wall_us")).alias("lowest")
     sets = [["group_id", "boot"], ["boot", "chunk"]]
     told = rows.groupingSets(sets, "group_id", "boot", "chunk").agg(least, f.max("number").alias("most"))
     lowest = (f.col("lowest.number").alias("least"), f.col("lowest.wall_us"))
-    return told.select("group_id", "boot", "chunk", "most", *lowest).collect()
+    found = told.select("group_id", "boot", "chunk", "most", *lowest).collect()
+    of_chunks = [row for row in found if row["chunk"] is not None]
+    of_groups = [row for row in found if row["chunk"] is None and row["group_id"] is not None]
+    groups = tuple(GroupSpan(row["group_id"], row["boot"], row["least"], row["most"]) for row in of_groups)
+    chunks = frozenset((row["boot"], row["chunk"]) for row in of_chunks)
+    return Spans(groups, chunks), [(row["boot"], (row["least"], row["wall_us"])) for row in of_chunks]
 
 
 def _places(order: Sequence[str]) -> Mapping[str, int]:

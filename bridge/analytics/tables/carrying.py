@@ -31,10 +31,12 @@ CARRIES: Mapping[str, Callable[[DataFrame], DataFrame]] = {
 """What each table that is made of events needs of all earlier ones; every one also takes what it has carried itself."""
 
 
-def carried(events: DataFrame, order: DataFrame, begun: DataFrame) -> DataFrame:
-    """Rows of `CARRIED` after these events, which are in order and may begin with such rows; `begun` is theirs."""
+def carried(events_of: Callable[[str], DataFrame], order: DataFrame, begun: DataFrame) -> DataFrame:
+    """Rows of `CARRIED` after these events: those of each table by its name, in order, which may begin with such rows;
+    `begun` is theirs.
+    """
     wanted: dict[str, Callable[[DataFrame], DataFrame]] = {**CARRIES, REBALANCES.name: partial(may_change, begun=begun)}
-    parts = (_named(make(events_for(events, name)), name).drop("boot", "number", RUN) for name, make in wanted.items())
+    parts = (_named(make(events_of(name)), name).drop("boot", "number", RUN) for name, make in wanted.items())
     rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
     number = f.col(SEQ).bitwiseAND(f.lit((1 << RUN_BITS) - 1))
     placed = rows.withColumns({RUN: f.shiftright(SEQ, RUN_BITS), "number": number}).drop("date")

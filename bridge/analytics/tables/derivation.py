@@ -10,12 +10,12 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.rows import local_rows
+from bridge.analytics.stretches.spans import CHUNK
 from bridge.analytics.tables.batch_history import Extent
-from bridge.analytics.tables.carrying import begun_of, carried, with_none
+from bridge.analytics.tables.carrying import begun_of, carried, events_for, with_none
 from bridge.analytics.tables.definitions import CARRIED, EVENTS, FLAPS, PHASES, REBALANCES, REJECTED, STALLS, Table
 from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.positions import (
-    CHUNK,
     DERIVED_BATCH,
     chunk_of_number,
     clock_jumps,
@@ -49,14 +49,14 @@ class Derivation:
     goes_on: bool = True
     """Whether more events will come, for which some have to be carried."""
     telling: Telling | None = None
-    """What stretches of these events tell of tables, if somebody has looked."""
+    """What stretches tell of tables, if somebody has looked: of all events, or of those that the extent calls new."""
 
     def stages(self) -> Iterator[Stage]:
         """The steps by the table that each one writes; those of a stage don't need one another, those before it do."""
         if self.extent is None:
             yield from self._everything()
             return
-        increment = Increment(self.store, self.last_batch, self.extent, self.since)
+        increment = Increment(self.store, self.last_batch, self.extent, self.since, self.telling)
         yield {REJECTED.name: partial(self._note_clocks, self.extent)}
         late = increment.late()
         if late:
@@ -81,7 +81,7 @@ class Derivation:
                 self.store.put_batch(REJECTED, clock_jumps(seen), DERIVED_BATCH)
 
         def carry_all(begun: DataFrame) -> None:
-            rows = carried(with_none(ordered), order, begun)
+            rows = carried(partial(events_for, with_none(ordered)), order, begun)
             self.store.replace(CARRIED, rows.repartitionByRange(FILES_OF_ALL, "group_id"))
 
         def finish(table: Table, telling: Telling) -> None:
@@ -114,7 +114,8 @@ class Derivation:
             self.store.amend(table, rows, groups, self.since)
 
         def carry() -> None:
-            self.store.put_groups(CARRIED, carried(with_none(ordered), order, begun), groups, self.since)
+            rows = carried(partial(events_for, with_none(ordered)), order, begun)
+            self.store.put_groups(CARRIED, rows, groups, self.since)
 
         made = {name: partial(_put, amend, table, of, ordered) for name, (table, of) in makers(begun).items()}
         yield made | {CARRIED.name: carry}

@@ -33,9 +33,10 @@ from bridge.analytics.tables.definitions import (
 from bridge.analytics.tables.open_rebalances import strays
 from bridge.analytics.tables.positions import positioned, run_places
 from bridge.analytics.tables.rebalances import KEY
-from bridge.analytics.tables.steps import Make, Stage, makers
-from bridge.analytics.tables.store import EVER, FIRST_DAY, Store
+from bridge.analytics.tables.steps import FROM_EVENTS, Make, Stage, makers
+from bridge.analytics.tables.store import EVER, FIRST_DAY, Store, is_since
 from bridge.analytics.tables.storms import SPAN_US, storms
+from bridge.analytics.tables.telling import Part, Telling
 
 BEGAN = "began_event"
 
@@ -48,6 +49,8 @@ class Increment:
     last_batch: int
     extent: Extent
     since: str = EVER
+    telling: Telling | None = None
+    """What stretches of the new events tell of tables, if somebody has looked."""
     days: set[str] = field(default_factory=set)
     """The days of which rows have changed so far."""
 
@@ -71,18 +74,27 @@ class Increment:
             # new and what is carried are a piece each, and each order and each group would put them together anew.
             is_one = self.store.is_small(CARRIED, self.extent.after, self.last_batch)
             events = kept_rows(events.coalesce(1) if is_one else events)
+        # A file of a stretch has rows of all groups, and what is put together already costs less than another look.
+        telling = None if late or is_small else self.telling
+        parts = {} if telling is None else telling.parts(self.store, fresh, kept, order)
+        marks = None if telling is None else telling.marks(self.store, kept)
         changed, begun = list[str](), begun_of(events)
 
+        def events_of(name: str) -> DataFrame:
+            return parts[name].events if name in parts else events_for(events, name)
+
         def carry() -> None:
-            rows = carried(events, order, begun)
+            rows = carried(events_of, order, begun)
             # They become one file; made as one piece as well, a single task would look through all that is new.
             each = rows if is_small else rows.repartition(1)
             self.store.put_groups(CARRIED, each, self.extent.groups - late, self.since)
 
         made = {
             name: partial(self._make, table, make, events, kept, changed)
-            for name, (table, make) in makers(begun).items()
+            for name, (table, make) in makers(begun, marks).items()
+            if name not in parts
         }
+        made |= {name: partial(self._make_rest, FROM_EVENTS[name], part, kept) for name, part in parts.items()}
         yield made | {CARRIED.name: carry}
         self.days.update(self._fresh_days())
         if changed:
@@ -108,7 +120,21 @@ class Increment:
         return local_rows(self.store.spark, {"group_id": pa.string()}, on_time)
 
     def _make(self, table: Table, make: Make, events: DataFrame, kept: DataFrame, changed: list[str]) -> None:
-        rows, own = make(events_for(events, table.name)), f.broadcast(carried_for(kept, table))
+        paths = self._merge(table, make(events_for(events, table.name)), kept)
+        if table is REBALANCES:
+            changed.extend(paths)
+
+    def _make_rest(self, made: tuple[Table, Make], part: Part, kept: DataFrame) -> None:
+        """What stretches tell is of new events only: there is nothing whose place it takes."""
+        table, make = made
+        live = [one for one in part.staged() if is_since(one.day, self.since)]
+        if live:
+            self._note(self.store.commit(table, live))
+        self._merge(table, part.chosen(make(part.events)), kept)
+
+    def _merge(self, table: Table, rows: DataFrame, kept: DataFrame) -> list[str]:
+        """Let rows become part of a table, but for those that are what they were; give the paths of what changed."""
+        own = f.broadcast(carried_for(kept, table))
         known: DataFrame | None = None
         if table in {PHASES, MEMBERS}:
             # What is carried is open; where it still is, its row is what it was.
@@ -123,8 +149,7 @@ class Increment:
             rows = rows.join(f.broadcast(ended), "fetched_event", "left_anti").select(*table.column_names)
         paths = self.store.merge(table, rows, known, self.since)
         self._note(paths)
-        if table is REBALANCES:
-            changed.extend(paths)
+        return paths
 
     def _storms(self, changed: list[str]) -> None:
         """The storms that a rebalance which changed may be in, and all later ones."""

@@ -13,6 +13,7 @@ from bridge.analytics.intake.columns import NUMBER_BITS
 from bridge.analytics.intake.reading import utc_day
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.spark.rows import local_rows
+from bridge.analytics.stretches.spans import CHUNK
 from bridge.analytics.tables.definitions import BATCH, DATE, REJECTED
 
 SEQ, RUN = "seq", "run"
@@ -24,7 +25,6 @@ RUN_BITS = NUMBER_BITS
 CLOCK = "clock-jumped-back"
 JUMP_MIN_US = 100_000
 """Clocks are slewed by less than that between two events; a step back by more is a jump."""
-CHUNK = 4096
 DERIVED_BATCH = -1
 """The batch of rows in `rejected` that are found in the events themselves, and anew with every derivation."""
 _LAG = "lag_us"

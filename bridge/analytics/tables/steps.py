@@ -30,9 +30,11 @@ FROM_EVENTS: Mapping[str, tuple[Table, Make]] = {
 """Tables made from the events in order."""
 
 
-def makers(begun: DataFrame | None) -> Mapping[str, tuple[Table, Make]]:
-    """`FROM_EVENTS`, where what the own facts of rebalances say may be known already (`carrying.begun_of`)."""
-    return {**FROM_EVENTS, REBALANCES.name: (REBALANCES, partial(rebalances, begun=begun))}
+def makers(begun: DataFrame | None, marks: DataFrame | None = None) -> Mapping[str, tuple[Table, Make]]:
+    """`FROM_EVENTS`, where what the own facts of rebalances say may be known already (`carrying.begun_of`), or what
+    others say of members.
+    """
+    return {**FROM_EVENTS, REBALANCES.name: (REBALANCES, partial(rebalances, begun=begun, marks=marks))}
 
 
 FROM_TABLES: Mapping[str, tuple[Table, Callable[[Tables], DataFrame]]] = {

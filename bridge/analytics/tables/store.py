@@ -250,8 +250,8 @@ class Store:
 
     def replace_by(self, table: Table, staged: Iterable[Staged], since: str = EVER) -> None:
         """Put files in the place of all rows, those of days before `since` left out."""
-        fresh = [one for one in staged if _is_since(one.day, since)]
-        self.commit(table, fresh, [file for file in self.log(table).files() if _is_since(file.day, since)])
+        fresh = [one for one in staged if is_since(one.day, since)]
+        self.commit(table, fresh, [file for file in self.log(table).files() if is_since(file.day, since)])
 
     def put_batch(self, table: Table, rows: DataFrame, batch: int) -> None:
         """Put rows of a batch in the place of those that it had."""
@@ -271,7 +271,7 @@ class Store:
         with self._staged(table, rows) as staged:
             made = self._read_partitioned(table, staged)
             changed = (None if day is None else str(day) for day in changed_days(before.where(is_named), made))
-            days = {day for day in changed if _is_since(day, since)}
+            days = {day for day in changed if is_since(day, since)}
             touched = [file for file in held if file.day in days]
             fresh = [one for one in staged if one.day in days]
             if touched:
@@ -310,7 +310,7 @@ class Store:
         files of the days are small, all of them.
         """
         with self._staged(table, rows) as made:
-            fresh = [one for one in made if _is_since(one.day, since)]
+            fresh = [one for one in made if is_since(one.day, since)]
             self._gather(table, {one.day for one in fresh})
             if known is None and (scattered := self._scattered(table, {one.day for one in fresh})):
                 return self._written_anew(table, fresh, scattered, None)
@@ -319,7 +319,7 @@ class Store:
             key, days = [*dict.fromkeys((*table.key, DATE))], {one.day for one in fresh}
             if is_all:
                 gone = {str(day) for (day,) in known.select(DATE).distinct().collect()}
-                days.update(day for day in gone if _is_since(day, since))
+                days.update(day for day in gone if is_since(day, since))
             held = [file for file in self.log(table).files() if file.day in days]
             if not held:
                 return self._added(table, fresh)
@@ -374,7 +374,7 @@ class Store:
         known by their key and by when they began.
         """
         ends = old.groupBy(DATE).agg(f.min(_BEGAN), f.max(_BEGAN)).collect()
-        spans = {str(day): (first, last) for day, first, last in ends if _is_since(str(day), since)}
+        spans = {str(day): (first, last) for day, first, last in ends if is_since(str(day), since)}
         files = [file for file in self.log(table).files() if file.day in spans]
         held = [file for file in files if file.may_lie_in(_BEGAN, *spans[str(file.day)])]
         if not held:
@@ -445,7 +445,8 @@ def _begin_us(day: str) -> int:
     return (began - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-def _is_since(day: str | None, since: str) -> bool:
+def is_since(day: str | None, since: str) -> bool:
+    """Whether rows of a day are of that one or a later one, or of none."""
     return day is None or day >= since
 
 

@@ -15,7 +15,7 @@ import pytest
 from bridge.analytics.errors import AnalyticsError
 from bridge.analytics.intake import column_files, columns, reading
 from bridge.analytics.intake.batches import Intake
-from bridge.analytics.intake.column_files import Makers, can_take, is_at_hand, take_columns
+from bridge.analytics.intake.column_files import Makers, can_take, is_at_hand, is_large, take_columns
 from bridge.analytics.intake.columns import Columns, Errand, LogFile
 from bridge.analytics.intake.delivery import Delivery, delivery_of, log_files
 from bridge.analytics.intake.numbers import Numbers
@@ -168,6 +168,17 @@ print(pa.default_memory_pool().backend_name, resource.getrusage(resource.RUSAGE_
 """Four blocks are taken, written to and let go of three times; each has 2,048 pages."""
 
 
+def test_little_of_a_stream_is_not_asked_what_it_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not there is for who reads it."""
+    monkeypatch.setattr(column_files, "UNTOLD_BYTES", 5)
+    first, second = (LogFile(str(tmp_path / name), name) for name in "ab")
+    for file in (first, second):
+        Path(file.path).write_text("abc")
+    assert (is_large([first]), is_large([first, second])) == (False, True)
+    Path(second.path).unlink()
+    assert not is_large([first, second])
+
+
 def test_memory_of_a_block_is_that_of_the_next() -> None:
     """Given back and taken again it was thousands of pages a time, each with a fault: a fifth of the CPU of reading.
 
@@ -220,7 +231,7 @@ def test_file_that_its_bridge_deletes_meanwhile_is_told_and_costs_only_itself(
     monkeypatch.setattr(Makers, "make", delete)
     if look == "file_bytes":
         Path(files[0].path).unlink()
-    adopted = take_columns(store, files, 0, Makers(), is_whole=True)
+    adopted = take_columns(store, files, 0, Makers(), is_told=True)
     assert (adopted.gone, adopted.left) == ((files[0].source,), None)
     assert adopted.told is not None
     assert store.count_staged(adopted.staged) == rest > 0

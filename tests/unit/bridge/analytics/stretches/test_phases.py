@@ -1,9 +1,12 @@
 """Phases within a stretch."""
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
-from bridge.analytics.stretches.phases import FIRST, LAST, LEFT, phases_between, phases_within
+from bridge.analytics.stretches.phases import FIRST, LAST, LEFT, phases_between, phases_within, tells_of
 from bridge.telemetry.schema.facts import Fact
 from bridge.telemetry.schema.terms import Phase, Protocol
 from tests.support.fleet_words import MemberWords
@@ -64,6 +67,31 @@ def test_end_in_the_next_stretch_is_that_of_the_begin() -> None:
 def test_end_behind_another_stretch_is_not_sure() -> None:
     """It may be that of a begin that is there, with its own end."""
     assert phases_between(left_of((1, 9, [BEGAN]), (11, 20, [ENDED]))) is None
+
+
+def test_rows_tell_of_episodes_of_which_something_is_left(tmp_path: Path) -> None:
+    """Of the same member in the same rebalance and phase; null is a value as another."""
+    rows, _ = phases_within(*stretch_of(stamped([BEGAN, ENDED, OTHER_BEGAN, OTHER_BEGAN])))
+    path = str(tmp_path / "rows.parquet")
+    pyarrow.parquet.write_table(rows, path)
+    mine, others = (left_of((1, 9, [one])) for one in (BEGAN, OTHER_BEGAN))
+    cleo, _ = MemberWords("g", "r1", 1, Protocol.CLASSIC, "cleo").phase(Phase.JOINING)
+    later, _ = MemberWords("g", "r2", 1, Protocol.CLASSIC, "anna").phase(Phase.JOINING)
+    syncing, _ = MemberWords("g", "r1", 1, Protocol.CLASSIC, "anna").phase(Phase.SYNCING)
+    unknown = left_of((1, 9, [cleo]), (10, 20, [later]), (21, 30, [syncing]))
+    found = [tells_of([path], pa.Table.from_batches([one])) for one in (mine, others, unknown, unknown.slice(0, 0))]
+    assert found == [True, True, False, False]
+    both = pa.concat_tables(pa.Table.from_batches([one]) for one in (unknown, mine))
+    assert tells_of([path], both)
+    assert not tells_of([], both)
+    nameless, rows = (_without_members(one) for one in (both, rows))
+    assert not tells_of([path], nameless)
+    pyarrow.parquet.write_table(rows, path)
+    assert tells_of([path], nameless)
+
+
+def _without_members(rows: pa.Table) -> pa.Table:
+    return rows.set_column(rows.column_names.index("member_id"), "member_id", pa.nulls(len(rows), pa.string()))
 
 
 @pytest.mark.parametrize("after", [[BEGAN], [OTHER_BEGAN], []])

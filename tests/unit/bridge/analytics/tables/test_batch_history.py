@@ -1,5 +1,8 @@
 """What batches change, as far as that is known without tables. Tables by it: tests/pipeline/test_stream."""
 
+from itertools import repeat
+from pathlib import Path
+
 import pytest
 
 from bridge.analytics.spark.column_types import conform
@@ -8,6 +11,8 @@ from bridge.analytics.tables.batch_history import GROUPS_MAX, Extent, History
 from bridge.analytics.tables.definitions import EVENTS
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.table_log import NOTHING_YET
+from tests.support.stretch_rows import read_in_parts
+from tests.support.wild_events import COLUMNS, some_late, wild_batches
 
 Row = tuple[str | None, str, int, int]
 
@@ -141,3 +146,19 @@ def test_too_many_late_groups_make_everything_anew(store: Store) -> None:
     assert history.advance(1) is not None
     brought(store, 2, *[(name, "b1", n + 1, 101) for n, name in enumerate(names)])
     assert history.advance(2) is None
+
+
+def test_what_readers_tell_says_the_same_as_a_look_at_the_events(store: Store, tmp_path: Path) -> None:
+    """Of runs, groups, and those that are late: batches of any events, some of which come with the batch behind."""
+    batches = [*wild_batches(seed=11, groups=5, batches=4, events=80)]
+    some_late(batches, seed=11, count=4)
+    asked, told = History(store), History(store)
+    late = set[str]()
+    for batch, rows in enumerate(batches):
+        store.append(EVENTS, conform(EVENTS, store.spark.createDataFrame(list(rows), COLUMNS)))
+        account = read_in_parts(rows, str(tmp_path / f"{batch}"), repeat(30))
+        extent = told.advance(batch, account)
+        assert extent == asked.advance(batch)
+        assert (told.began, told.ends, told.order()) == (asked.began, asked.ends, asked.order())
+        late |= extent.late if extent is not None else set()
+    assert late

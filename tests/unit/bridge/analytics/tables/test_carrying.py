@@ -1,5 +1,7 @@
 """What a few events of a group have to say for all that it had. That tables come out the same: `test_increment`."""
 
+from functools import partial
+
 from bridge.analytics.tables.carrying import CARRIES, begun_of, carried, carried_for, events_for, with_none
 from bridge.analytics.tables.definitions import CARRIED, CARRIED_FOR, FLAPS, MEMBERS, PHASES, REBALANCES, STALLS
 from bridge.analytics.tables.positions import run_places
@@ -27,7 +29,7 @@ def test_what_is_carried_does_not_grow(store: Store) -> None:
     for turns in (2, 6):
         told: list[Fact] = [ANNA.joined(1), BEN.joined(2), begin, end, *turn * turns, begin]
         events = with_none(taken(store, stamped(told)))
-        rows = carried(events, run_places(store.spark, ["b1"]), begun_of(events)).cache()
+        rows = carried(partial(events_for, events), run_places(store.spark, ["b1"]), begun_of(events)).cache()
         assert rows.columns == [*CARRIED.column_names]
         found = {(row[CARRIED_FOR], row["boot"], row["number"]) for row in rows.collect()}
         last = len(told)

@@ -13,14 +13,18 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.tables import increment
+from bridge.analytics.tables import store as store_module
+from bridge.analytics.tables import telling as telling_module
 from bridge.analytics.tables.batch_history import Extent, History
 from bridge.analytics.tables.carrying import begun_of
-from bridge.analytics.tables.definitions import EVENTS, REBALANCES, STORMS
+from bridge.analytics.tables.definitions import EVENTS, FLAPS, PHASES, REBALANCES, STALLS, STORMS
 from bridge.analytics.tables.derivation import Derivation
 from bridge.analytics.tables.increment import Increment
 from bridge.analytics.tables.store import Store
 from bridge.analytics.tables.storms import storms
+from bridge.analytics.tables.telling import Tellings
 from tests.support.fleet_log import MINUTE_US
+from tests.support.stretch_rows import read_in_parts
 from tests.support.table_truth import contents
 from tests.support.wild_events import COLUMNS, Row, some_late, wild_batches
 
@@ -70,6 +74,43 @@ def test_tables_of_any_events_are_those_of_a_run(
     assert 0 < min(late) <= max(late) < 0.9
     assert pieces == [1, 1]
     assert all(made[name] for name in ("phases", "rebalances", "stalls", "members", "flaps", "storms", "daily"))
+
+
+@pytest.mark.parametrize("attempt", range(2))
+@pytest.mark.timeout(900)
+def test_tables_of_what_stretches_of_new_events_leave_are_those_of_a_run(
+    spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempt: int
+) -> None:
+    """From a fresh seed: anything may follow anything, a batch read in parts of any size and some of it by nobody else
+    than Spark, between what is carried and what comes next.
+    """
+    monkeypatch.setattr(store_module, "ONE_PIECE_BYTES", 0)
+    monkeypatch.setattr(telling_module, "LEFT_SHARE_MAX", 10)
+    seed = random.SystemRandom().randrange(10**9)
+    draw = random.Random(seed)
+    batches = [*wild_batches(seed=seed, groups=draw.randrange(1, 4), batches=4, events=draw.choice([60, 300]))]
+    history, tellings, told_of = History(store), Tellings(), list[str]()
+    for batch, rows in enumerate(batches):
+        together = [row for row in rows if draw.random() < draw.choice([1, 0.97])]
+        known = {file.path for file in store.log(EVENTS).files()}
+        bring(store, together)
+        sizes = (draw.choice([1, 7, 60, 200]) for _ in rows)
+        account = read_in_parts(together, str(tmp_path / f"told-{batch}"), sizes)
+        tellings.note(batch, account, [one.path for one in store.log(EVENTS).files() if one.path not in known])
+        bring(store, [row for row in rows if row not in together])
+        telling = tellings.of(store, history.last_batch, batch)
+        extent = history.advance(batch, None if telling is None else telling.whole)
+        if extent is not None and telling is not None:
+            assert not extent.late
+            told_of += (one.table for one in telling.told.tables)
+        make(Derivation(store, batch, extent, telling=None if extent is None else telling))
+    whole = Store(spark, str(tmp_path / "whole"))
+    bring(whole, [row for rows in batches for row in rows])
+    make(Derivation(whole, len(batches) - 1))
+    brought, made = contents(store), contents(whole)
+    wrong = {name: (brought[name] - made[name], made[name] - brought[name]) for name in made}
+    assert {name: rows for name, rows in wrong.items() if any(rows)} == {}, f"seed {seed}"
+    assert {PHASES.name, STALLS.name, FLAPS.name} <= {*told_of}, f"seed {seed}"
 
 
 def test_storms_go_on_begin_and_become_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from pyspark.sql import DataFrame
@@ -13,37 +13,33 @@ from pyspark.sql import functions as f
 
 from bridge.analytics.spark.column_types import conform
 from bridge.analytics.stretches.clocks import RunClocks
-from bridge.analytics.stretches.files import Account, ReadTogether, in_one_account, write_account
+from bridge.analytics.stretches.files import Account
 from bridge.analytics.stretches.shares import FLAGS, KEY, SUMS
-from bridge.analytics.tables.arrow_types import arrow_schema
-from bridge.analytics.tables.definitions import DATE, EVENTS, FLAPS, PHASES, STALLS, Table
+from bridge.analytics.tables import telling
+from bridge.analytics.tables.definitions import BATCH, DATE, EVENTS, FLAPS, PHASES, STALLS, Table
 from bridge.analytics.tables.disturbance import marked
 from bridge.analytics.tables.flaps import flaps
 from bridge.analytics.tables.phases import phases
 from bridge.analytics.tables.positions import JUMP_MIN_US, positioned, runs
 from bridge.analytics.tables.stalls import stalls
 from bridge.analytics.tables.store import Staged, Store
-from bridge.analytics.tables.telling import Telling
+from bridge.analytics.tables.telling import Telling, Tellings
+from tests.support.stretch_rows import read_in_parts, read_together
 from tests.support.wild_events import COLUMNS, Row, wild_batches
 
 MAKE = {PHASES.name: phases, STALLS.name: stalls, FLAPS.name: flaps}
 TABLES = (PHASES, STALLS, FLAPS)
 
 
-def read_together(rows: Sequence[Row], stem: str) -> Account:
-    """What events tell that somebody has read together."""
-    kinds = ("phase-", "partitions-")
-    parts = [[row for row in rows if str(row["kind"]).startswith(kind)] for kind in kinds]
-    parts.append([row for row in rows if not str(row["kind"]).startswith(kinds)])
-    of_phases, of_partitions, others = ([pa.Table.from_pylist(part, arrow_schema(EVENTS))] for part in parts)
-    told = write_account(ReadTogether(phases=of_phases, partitions=of_partitions, others=others), stem)
-    assert told is not None
-    return told
-
-
 def bring(store: Store, rows: Sequence[Row]) -> None:
     """Rows of `events`."""
     store.append(EVENTS, conform(EVENTS, store.spark.createDataFrame(list(rows), COLUMNS)))
+
+
+def sizes(draw: random.Random, *known: int) -> Iterator[int]:
+    """One of these, again and again."""
+    while True:
+        yield draw.choice(known)
 
 
 def rows_of(staged: Iterable[Staged], table: Table) -> Iterable[tuple[object, ...]]:
@@ -74,17 +70,11 @@ def test_tables_of_stretches_are_those_of_all_events(store: Store, tmp_path: Pat
     rows = [{**row, "batch": 0} for batch in batches for row in batch]
     alone = [row for row in rows if draw.random() < draw.choice([0, 0.02])]
     together = [row for row in rows if row not in alone]
-    told, at = list[Account](), 0
-    while at < len(together):
-        size = draw.choice([1, 7, 60, 200])
-        told.append(read_together(together[at : at + size], str(tmp_path / f"part-{at}")))
-        at += size
+    whole = read_in_parts(together, str(tmp_path / "part"), sizes(draw, 1, 7, 60, 200))
     bring(store, together)
     known = {file.path for file in store.log(EVENTS).files()}
     bring(store, alone)
     untold = [file.path for file in store.log(EVENTS).files() if file.path not in known]
-    whole = in_one_account(told)
-    assert whole is not None
     telling = Telling(whole, untold)
     events = store.read(EVENTS)
     order = runs(events).localCheckpoint()
@@ -116,14 +106,8 @@ def test_what_stretches_have_left_is_told_without_spark(store: Store, tmp_path: 
     draw = random.Random(seed)
     batches = wild_batches(seed=seed, groups=draw.randrange(1, 5), batches=2, events=draw.choice([60, 400]))
     rows = [{**row, "batch": 0} for batch in batches for row in batch]
-    told, at = list[Account](), 0
-    while at < len(rows):
-        size = draw.choice([7, 60, 200])
-        told.append(read_together(rows[at : at + size], str(tmp_path / f"part-{at}")))
-        at += size
+    whole = read_in_parts(rows, str(tmp_path / "part"), sizes(draw, 7, 60, 200))
     bring(store, rows)
-    whole = in_one_account(told)
-    assert whole is not None
     telling, events = Telling(whole), store.read(EVENTS)
     ordered = positioned(events, runs(events).localCheckpoint())
     for table in TABLES:
@@ -153,12 +137,10 @@ def test_what_members_lost_adds_up_over_parts(store: Store, tmp_path: Path) -> N
     """However the events were cut, and with some that nobody else than Spark reads."""
     (rows,) = wild_batches(seed=2, groups=2, batches=1, events=600)
     together, alone = rows[:500], rows[500:]
-    told = [read_together(together[at : at + 90], str(tmp_path / f"part-{at}")) for at in range(0, 500, 90)]
+    whole = read_in_parts(together, str(tmp_path / "part"), repeat(90))
     bring(store, together)
     known = {file.path for file in store.log(EVENTS).files()}
     bring(store, alone)
-    whole = in_one_account(told)
-    assert whole is not None
     telling = Telling(whole, [file.path for file in store.log(EVENTS).files() if file.path not in known])
     events = store.read(EVENTS)
     sums = [f.max(name) for name in FLAGS] + [f.sum(name) for name in SUMS]
@@ -167,3 +149,42 @@ def test_what_members_lost_adds_up_over_parts(store: Store, tmp_path: Path) -> N
     )
     assert made == wanted
     assert any(row.get("is_again") for row in rows)
+
+
+def test_what_batches_tell_is_asked_for_while_their_files_stand(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that were put together with others hold events that are told and others: Spark looks at all then. So it
+    does where stretches leave too much.
+    """
+    monkeypatch.setattr(telling, "LEFT_SHARE_MAX", 10)
+    batches = [*wild_batches(seed=3, groups=1, batches=3, events=60)]
+    tellings, paths = Tellings(), list[str]()
+    for batch, rows in enumerate(batches):
+        bring(store, rows)
+        added = [file.path for file in store.log(EVENTS).files() if file.path not in paths]
+        paths += added
+        if batch:
+            tellings.note(batch, read_together(rows, str(tmp_path / f"{batch}")), added)
+    both = tellings.of(store, 0, 2)
+    assert both is not None
+    assert ({clock.boot for clock in both.told.clocks}, [*both.untold]) == ({"b1", "b2"}, [])
+    first = tellings.of(store, 0, 1)
+    assert first is not None
+    assert {clock.boot for clock in first.told.clocks} == {"b1"}
+    some = tellings.of(store, -1, 2)
+    assert some is not None
+    assert {*some.untold} == {file.path for file in store.log(EVENTS).files() if file.lies_in(BATCH, 0, 0)}
+    assert tellings.of(store, 2, 3) is None
+    with monkeypatch.context() as patched:
+        patched.setattr(telling, "LEFT_SHARE_MAX", 0.01)
+        patched.setattr(telling, "SPARED_BATCHES", 3)
+        assert tellings.ask()
+        assert tellings.of(store, 0, 2) is None
+        assert [tellings.ask() for _ in range(4)] == [False, False, True, True]
+    held = store.log(EVENTS).files()
+    whole = store.stage(EVENTS, store.read(EVENTS))
+    store.commit(EVENTS, whole, held)
+    assert tellings.of(store, 0, 2) is None
+    assert tellings.forget(1) == [1]
+    assert tellings.forget(2) == [2]
