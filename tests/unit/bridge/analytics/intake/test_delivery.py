@@ -35,12 +35,14 @@ def test_lines_from_elsewhere_have_no_files(spark: SparkSession) -> None:
 
 
 def test_files_of_a_log_are_those_that_a_bridge_names(tmp_path: Path) -> None:
-    """Of a folder, where their bridge may delete them meanwhile; a file that is named counts whatever its name, and a
-    path of elsewhere has none here.
+    """Of a folder; a file that is named counts whatever its name, and a path of elsewhere has none here. Their bridge
+    may delete any of them meanwhile.
     """
     for name in ("events-b1-000002.jsonl", "events-b1-000001.jsonl", "other.jsonl"):
         (tmp_path / name).write_text("")
     names = [f"events-b1-00000{number}.jsonl" for number in (1, 2)]
     assert log_files(str(tmp_path)) == tuple(LogFile(str(tmp_path / name), name, may_go=True) for name in names)
-    assert log_files(str(tmp_path / "other.jsonl")) == (LogFile(str(tmp_path / "other.jsonl"), "other.jsonl"),)
+    assert log_files(str(tmp_path / "other.jsonl")) == (
+        LogFile(str(tmp_path / "other.jsonl"), "other.jsonl", may_go=True),
+    )
     assert log_files(f"file://{tmp_path}") == ()
