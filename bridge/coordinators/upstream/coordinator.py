@@ -11,7 +11,7 @@ from bridge.coordinators.durability import Unrecorded
 from bridge.coordinators.offset_requests import committed_partitions
 from bridge.coordinators.upstream.commits import Flights
 from bridge.coordinators.upstream.group_news import GroupNews, Target, Targets, Untold
-from bridge.coordinators.upstream.heard import Heard, may_gain
+from bridge.coordinators.upstream.heard import HeardMember, may_gain
 from bridge.coordinators.upstream.heartbeats import UNKNOWN_TOPIC, Farewells, Said, Unsaid, to_answer, to_heartbeat
 from bridge.coordinators.upstream.left_overs import LeftOvers, asks_for_its_seat, clear_seat, leaves_its_seat, unheard
 from bridge.coordinators.upstream.questions import SILENT_AGAIN_MS, SILENT_MS, OpenQuestions, Question
@@ -131,7 +131,7 @@ class UpstreamCoordinator:
         """
         self._news = GroupNews()
         self._targets = Targets(self._news.calls)
-        self._heard: dict[MemberRef, Heard] = {}
+        self._heard: dict[MemberRef, HeardMember] = {}
         self._hidden: set[MemberRef] = set()
         self.hidden: list[MemberRef] = []
         """Members that may not see a topic of theirs any more; whoever tells people takes them out."""
@@ -223,7 +223,7 @@ class UpstreamCoordinator:
     def _say(self, question: Question, way: BrokerAccess) -> None:
         said = self._said.get(question.member)
         if said is None:
-            self._heard.setdefault(question.member, Heard()).principal = self.principal_of(question.via)
+            self._heard.setdefault(question.member, HeardMember()).principal = self.principal_of(question.via)
         heartbeat = to_heartbeat(question.asked, said, self._catalog, names_topics=question.names_topics)
         way.ask(None, heartbeat, partial(self._take, question))
 
@@ -447,7 +447,7 @@ class UpstreamCoordinator:
         if isinstance(asked, Farewell):
             self._news.stir(member, now_ms)
             return
-        heard = self._heard.setdefault(member, Heard())
+        heard = self._heard.setdefault(member, HeardMember())
         if answer.assigned is not None:
             heard.granted = answer.assigned
         before = heard.owned

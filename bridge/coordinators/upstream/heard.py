@@ -19,7 +19,7 @@ class Awaited(NamedTuple):
 
 
 @dataclass(slots=True)
-class Heard:
+class HeardMember:
     """What was heard of a member with the answers to its questions; None where it was not."""
 
     principal: Hashable | None = None
@@ -49,7 +49,7 @@ class Heard:
         return replace(answer, pending=pending)
 
 
-def may_gain(heard: Heard | None, asked_epoch: int, told_epoch: int, assigned: Partitions | None) -> bool:
+def may_gain(heard: HeardMember | None, asked_epoch: int, told_epoch: int, assigned: Partitions | None) -> bool:
     """Whether there may be more to come for a member that was told this, None being what it was told before: it has
     more than it might have until now, or nothing, as a newcomer or at a new epoch. Of one that was taken over, or was
     in the journal, it is not known.
