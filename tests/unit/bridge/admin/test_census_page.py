@@ -44,6 +44,7 @@ GOLDEN = {
                     "is_behind_bridge": True,
                     "hidden_topics": [],
                     "partition_count": 4,
+                    "has_old_commits": False,
                     "is_static": True,
                     "rebalancing": "eager",
                 }
@@ -118,6 +119,7 @@ GOLDEN = {
         "consumer_size_max": None,
         "consumer_session_ms": None,
         "login": "open",
+        "first_commit_version": None,
     },
     "unseen": ["EB-CENSUS-005: broker 2: no answer"],
 }

@@ -111,7 +111,8 @@ async def test_broker_that_is_away_is_a_line_a_minute_however_many_groups_are_as
             nursery.start_soon(Retention(broker, keep, 1_000, say).run, lambda: MANY, lambda _: True)
             nursery.start_soon(Recommit(broker, PartitionQueue(), 1_000, say).run, lambda: MANY)
             await trio.sleep(50)
-            assert [code for message in caplog.messages for code in CODES if code in message] == [*CODES]
+            # Which of the two rounds comes first in the same moment trio draws.
+            assert sorted(code for message in caplog.messages for code in CODES if code in message) == sorted(CODES)
             await trio.sleep(30)
             nursery.cancel_scope.cancel()
     told = [message for message in caplog.messages if any(code in message for code in CODES)]
