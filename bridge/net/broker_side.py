@@ -147,7 +147,6 @@ class BrokerSide:
         "_is_confused",
         "_is_mid_request",
         "_is_opening",
-        "_is_patient",
         "_rest",
         "_shared",
         "broker_id",
@@ -166,8 +165,6 @@ class BrokerSide:
         self._asks: list[tuple[Expected, bytes]] = []
         self._is_mid_request = False
         self._is_opening = False
-        self._is_patient = False
-        """Whether nothing that was asked here is in a hurry."""
         self._rest: memoryview | None = None
         """Bytes with answers that must wait; they are nobody else's."""
         self._is_confused = False
@@ -247,8 +244,6 @@ class BrokerSide:
     def send_request(self, expected: Expected | None, data: bytes | memoryview, left: int) -> None:
         """Write a request or its beginning; `left` bytes follow by send_rest. None is expected for acks=0."""
         assert self.sender is not None, "open first"
-        if self._is_patient:
-            self._set_patience(is_patient=False)
         # Questions stand in the place of earlier requests: answers must come back in the order of the slots.
         self._send_asks(self.sender)
         if expected is not None:
@@ -263,14 +258,9 @@ class BrokerSide:
         self.sender.send_nowait(data)
         self._end_request(left)
 
-    def ask(self, expected: Expected, frame: bytes, *, is_patient: bool = False) -> None:
-        """Write a request of the bridge's own between two of the client's, once the connection is open.
-
-        Whoever `is_patient` can wait a little for the answer: it will say once more what was said before.
-        """
+    def ask(self, expected: Expected, frame: bytes) -> None:
+        """Write a request of the bridge's own between two of the client's, once the connection is open."""
         sender = self.sender
-        if is_patient is not self._is_patient and (self._is_patient or not (self._asks or self._answers.next_expected)):
-            self._set_patience(is_patient=is_patient)
         if sender is not None and not (self._asks or self._is_mid_request) and self._takes_questions:
             self._answers.expect(expected)
             sender.send_nowait(frame)
@@ -280,10 +270,6 @@ class BrokerSide:
             self._client.spawn(BROKER_OPENER, self._open_for_asks)
         elif not self._is_mid_request:
             self._send_asks(self.sender)
-
-    def _set_patience(self, *, is_patient: bool) -> None:
-        descriptor, poller = None if self.transport is None else self.transport.fileno(), self._shared.poller
-        self._is_patient = descriptor is not None and poller.set_patience(descriptor, is_patient=is_patient)
 
     async def splice_rest(self, left: int) -> None:
         """Let the kernel move the rest of the current request, where it can; else it is sent as it comes."""
@@ -376,7 +362,6 @@ class BrokerSide:
                 if descriptor is None:
                     await transport.wait_readable()
                 else:
-                    self._is_patient = False
                     await self._shared.poller.wait(descriptor, self._read_nowait)
                     if self.transport is not transport:
                         # Closed here, because sending failed first: that has been dealt with.

@@ -191,7 +191,6 @@ class ClientQuestions:
     def _beat(self, request: ConsumerGroupHeartbeat, on_answer: OnAnswer) -> None:
         """A heartbeat of the bridge's own: most are the last one over again, and so are their answers."""
         asked, transport, client_id = self._last_asked, self._broker.transport, self._session.identity.client_id
-        is_calm = True
         if (
             asked is None
             or asked.request is not request
@@ -199,14 +198,14 @@ class ClientQuestions:
             or asked.transport is not transport
             or asked.client_id != client_id
         ):
-            is_calm = False
             offered = self._cluster.offered_nowait(self._broker.broker_id)
             asked = None if offered is None else self._write(request, offered, client_id)
             if asked is None:
                 on_answer(None)
                 return
-        expected = Expected(OWN_CORRELATION_ID, None, partial(self._take_beat, asked.version, on_answer))
-        self._broker.ask(expected, asked.frame, is_patient=is_calm)
+        self._broker.ask(
+            Expected(OWN_CORRELATION_ID, None, partial(self._take_beat, asked.version, on_answer)), asked.frame
+        )
 
     def _write(self, request: ConsumerGroupHeartbeat, offered: Offered, client_id: str) -> "_Asked | None":
         self._last_asked = self._last_answer = None

@@ -1,7 +1,6 @@
 """Waits for many sockets in one task and has each served on the spot, so that small requests cost no task switch.
 
-Whoever can't be served without a wait is woken and goes on by itself. Those who are patient are served together with
-what comes for others a little later.
+Whoever can't be served without a wait is woken and goes on by itself.
 """
 
 import select
@@ -9,27 +8,21 @@ from collections.abc import Callable
 
 import trio
 
-from bridge.net.clock import now_ms, now_ns
+from bridge.net.clock import now_ns
 
 SOCKETS_PER_TURN = 64
 """How many sockets are served before other tasks have their turn."""
 TURN_NS = 10_000_000
 """The same by what they took: one may cost as much as all others, for instance with new keys (decision 710)."""
-PATIENCE_MS = 10
-"""Patient ones are served at full hundredths of a second, at which the owner of groups is mostly woken, too: a wake-up
-for each of twenty answers that tell nothing new costs more than all that is done with them (decision 863).
-"""
 
 
 class _Waiter:
     """Somebody who waits for a socket; `failure` is what `serve` raised."""
 
-    __slots__ = ("_descriptor", "_poller", "epoll", "failure", "serve", "task")
+    __slots__ = ("_descriptor", "_poller", "failure", "serve", "task")
 
-    def __init__(self, poller: "Poller", descriptor: int, epoll: select.epoll, serve: Callable[[], bool]) -> None:
+    def __init__(self, poller: "Poller", descriptor: int, serve: Callable[[], bool]) -> None:
         self.serve = serve
-        self.epoll = epoll
-        """The set that its socket is in."""
         self.task = trio.lowlevel.current_task()
         self.failure: Exception | None = None
         self._descriptor = descriptor
@@ -42,11 +35,10 @@ class _Waiter:
 
 
 class Poller:
-    """Two epoll sets, themselves waited for by trio: a nested set keeps cancellation and deadlines as they are."""
+    """One epoll set, itself waited for by trio: a nested set keeps cancellation and deadlines as they are."""
 
     def __init__(self) -> None:
-        self._prompt = select.epoll() if hasattr(select, "epoll") else None
-        self._patient = select.epoll() if hasattr(select, "epoll") else None
+        self._epoll = select.epoll() if hasattr(select, "epoll") else None
         self._waiters: dict[int, _Waiter] = {}
 
     async def wait(self, descriptor: int, serve: Callable[[], bool]) -> None:
@@ -55,11 +47,11 @@ class Poller:
         `serve` is called, without waiting, each time that there is something to read; it gives False to be called no
         more. What it raises is raised here. Without epoll this returns as soon as there is something to read.
         """
-        if self._prompt is None:
+        if self._epoll is None:
             await trio.lowlevel.wait_readable(descriptor)
             return
-        waiter = self._waiters[descriptor] = _Waiter(self, descriptor, self._prompt, serve)
-        self._prompt.register(descriptor, select.EPOLLIN)
+        waiter = self._waiters[descriptor] = _Waiter(self, descriptor, serve)
+        self._epoll.register(descriptor, select.EPOLLIN)
         # A bare park instead of an Event, which would cost every idle connection 300 bytes.
         await trio.lowlevel.wait_task_rescheduled(waiter.abort)
         if waiter.failure is not None:
@@ -71,33 +63,15 @@ class Poller:
         if waiter is not None:
             self._call(descriptor, waiter)
 
-    def set_patience(self, descriptor: int, *, is_patient: bool) -> bool:
-        """Say whether who waits for this socket is patient until its wait ends; nobody is at first.
-
-        Gives whether it is now: not where nobody waits.
-        """
-        waiter, wanted = self._waiters.get(descriptor), self._patient if is_patient else self._prompt
-        if waiter is None or wanted is None:
-            return False
-        if waiter.epoll is not wanted:
-            waiter.epoll.unregister(descriptor)
-            wanted.register(descriptor, select.EPOLLIN)
-            waiter.epoll = wanted
-        return is_patient
-
-    async def run(self, *, is_patient: bool = False) -> None:
-        """Serve those who are in a hurry, or the patient, until cancelled."""
-        epoll = self._patient if is_patient else self._prompt
-        if epoll is None:
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        if self._epoll is None:
             return
-        may_nap = is_patient
         while True:
-            await trio.lowlevel.wait_readable(epoll.fileno())
-            if may_nap:
-                await _nap((PATIENCE_MS - now_ms() % PATIENCE_MS) / 1000)
+            await trio.lowlevel.wait_readable(self._epoll.fileno())
             left, began_ns = SOCKETS_PER_TURN, now_ns()
             # What came meanwhile is served in the same turn: a pass through trio costs more than a second look.
-            while left > 0 and (ready := epoll.poll(0, left)):
+            while left > 0 and (ready := self._epoll.poll(0, left)):
                 left -= len(ready)
                 for descriptor, _ in ready:
                     waiter = self._waiters.get(descriptor)
@@ -108,14 +82,11 @@ class Poller:
                         # The rest comes behind it: asked anew, the same sockets would come first again.
                         await trio.lowlevel.checkpoint()
                         left, began_ns = 0, now_ns()
-            # Where there may be more, nobody waits for it.
-            may_nap = is_patient and left > 0
 
     def close(self) -> None:
-        """Give back the epoll sets; nobody may wait any more."""
-        if self._prompt is not None and self._patient is not None:
-            self._prompt.close()
-            self._patient.close()
+        """Give back the epoll set; nobody may wait any more."""
+        if self._epoll is not None:
+            self._epoll.close()
 
     @staticmethod
     def _serve(waiter: _Waiter) -> bool:
@@ -131,19 +102,5 @@ class Poller:
 
     def dismiss(self, descriptor: int) -> None:
         """Look at this socket no more, if anybody did; whoever waits for it is not told."""
-        waiter = self._waiters.pop(descriptor, None)
-        if waiter is not None and not waiter.epoll.closed:
-            waiter.epoll.unregister(descriptor)
-
-
-async def _nap(seconds: float) -> None:
-    """Sleep without an exception that ends it, which costs more than what it ends for."""
-    task = trio.lowlevel.current_task()
-
-    def wake(_: object) -> trio.lowlevel.Abort:
-        trio.lowlevel.reschedule(task)
-        return trio.lowlevel.Abort.FAILED
-
-    with trio.move_on_after(seconds):
-        await trio.lowlevel.wait_task_rescheduled(wake)
-    await trio.lowlevel.checkpoint_if_cancelled()
+        if self._epoll is not None and not self._epoll.closed and self._waiters.pop(descriptor, None) is not None:
+            self._epoll.unregister(descriptor)

@@ -164,8 +164,7 @@ class Proxy:
         self.cluster.takes_groups = services.router.takes_groups
         if services.recalled is not None:
             self.cluster.resume(services.recalled, services.recalled_topics, services.router)
-        for served in (self._shared.poller.run, partial(self._shared.poller.run, is_patient=True)):
-            start_job(nursery, self._shared.failures, POLLER, served)
+        start_job(nursery, self._shared.failures, POLLER, self._shared.poller.run)
         self._start_accepting(first, None)
 
     def _advertised(self) -> Advertised:
