@@ -227,10 +227,9 @@ class Targets:
         if isinstance(described, _Described) and self._keeps(group_id):
             self._described[group_id] = described
         for member_id, takes in waiting.items():
+            told = described.targets.get(member_id, Untold.UNKNOWN) if isinstance(described, _Described) else described
             for take in takes:
-                take(
-                    described.targets.get(member_id, Untold.UNKNOWN) if isinstance(described, _Described) else described
-                )
+                take(told)
 
 
 def _read(reply: GroupReply | None) -> _Described | Untold:
